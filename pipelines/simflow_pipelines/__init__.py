@@ -1,0 +1,1 @@
+"""simflow for Dagster: scenarios as assets."""

@@ -1,0 +1,35 @@
+"""Episodes, the tables of a window, and the sentences that agents remember."""
+
+from simflow.episode.render import sentence
+from simflow.episode.tables import (
+    AGENTS,
+    CLAIMS,
+    EDGES,
+    EPISODES,
+    EXPOSURES,
+    PERSONAS,
+    TABLES,
+    TEXT_KINDS,
+    TRUTH,
+    TURNS,
+    empty,
+    label,
+    vectors_schema,
+)
+
+__all__ = [
+    "AGENTS",
+    "CLAIMS",
+    "EDGES",
+    "EPISODES",
+    "EXPOSURES",
+    "PERSONAS",
+    "TABLES",
+    "TEXT_KINDS",
+    "TRUTH",
+    "TURNS",
+    "empty",
+    "label",
+    "sentence",
+    "vectors_schema",
+]

@@ -1,0 +1,1 @@
+"""The room `llm`: see its README."""

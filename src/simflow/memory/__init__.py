@@ -1,0 +1,1 @@
+"""The room `memory`: see its README."""

@@ -1,0 +1,1 @@
+"""The room `memory/embedders`: see its README."""

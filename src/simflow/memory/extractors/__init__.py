@@ -1,0 +1,1 @@
+"""The room `memory/extractors`: see its README."""

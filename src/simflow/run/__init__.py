@@ -1,0 +1,1 @@
+"""The room `run`: see its README."""

@@ -1,0 +1,225 @@
+"""A run's folder under `.simflow/runs/`: what it is, how far it is, what happened. Written by `simflow.run`, read by everybody.
+
+runs/<scenario>/<time>-<cell>/
+run.yaml        what is being run: resolved scenario, seed, ids, versions       written once
+progress.json   state, window, tick, rate, heartbeat                            replaced about twice a second
+log.jsonl       one JSON object a line: time, level, stage, message, fields     appended
+windows.json    the committed windows with their counts                         replaced at each commit
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+
+from simflow.errors import NotFound
+
+T = TypeVar("T")
+State = Literal["running", "done", "failed", "stopped"]
+STALE_AFTER = 15.0
+"""Seconds without a heartbeat after which a running run counts as dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is. Times are seconds since the epoch; `rate` is ticks a second over the run; `eta` seconds, None if unknown."""
+
+    state: State
+    window: int
+    windows: int
+    tick: int
+    ticks: int
+    stage: str = ""
+    episodes: int = 0
+    edges: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    queue: int = 0
+    reused: int = 0
+    rate: float = 0.0
+    eta: float | None = None
+    started: float = 0.0
+    heartbeat: float = 0.0
+    pid: int = 0
+    reason: str = ""
+
+    @property
+    def stale(self) -> bool:
+        """Whether the process that wrote this has fallen silent while running."""
+        return self.state == "running" and time.time() - self.heartbeat > STALE_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRecord:
+    """One committed window: `number`, content `key`, ticks [start, stop), row counts by table, seconds by stage, reused or computed."""
+
+    number: int
+    key: str
+    start: int
+    stop: int
+    rows: Mapping[str, int] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    reused: bool = False
+    committed: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as the ledger knows it. `id` is `<scenario>/<time>-<cell>`; `path` its folder; `about` the content of run.yaml."""
+
+    id: str
+    path: Path
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name, as the folder has it."""
+        return self.id.split("/", 1)[0]
+
+    def about(self) -> dict[str, Any]:
+        """Content of run.yaml; empty if it is missing or half-written."""
+        try:
+            loaded = yaml.load((self.path / "run.yaml").read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        except (OSError, yaml.YAMLError, UnicodeDecodeError):
+            return {}
+        return loaded if isinstance(loaded, dict) else {}
+
+    def progress(self) -> Progress | None:
+        """The newest progress; None if there is none yet or it cannot be read."""
+        return _record(Progress, _json(self.path / "progress.json"))
+
+    def windows(self) -> tuple[WindowRecord, ...]:
+        """The committed windows, in order."""
+        rows = _json(self.path / "windows.json")
+        records = [_record(WindowRecord, row) for row in rows] if isinstance(rows, list) else []
+        return tuple(r for r in records if r is not None)
+
+    def log(self, *, last: int | None = None) -> list[dict[str, Any]]:
+        """Lines of log.jsonl, the last `last` of them; a half-written last line is left out."""
+        try:
+            lines = (self.path / "log.jsonl").read_text("utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+        return list(_lines(lines[-last:] if last else lines))
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether somebody asked this run to stop at its next window."""
+        return (self.path / "stop").exists()
+
+    def request_stop(self) -> None:
+        """Ask the run to stop at its next window boundary."""
+        (self.path / "stop").touch()
+
+
+class Ledger:
+    """Writes one run's folder. Every file but the log is replaced whole, so that a reader never sees half of one."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self.record = record
+        record.path.mkdir(parents=True, exist_ok=True)
+
+    def begin(self, about: Mapping[str, Any]) -> None:
+        """Write run.yaml and take back an earlier request to stop."""
+        (self.record.path / "stop").unlink(missing_ok=True)
+        replace(self.record.path / "run.yaml", yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True))
+
+    def progress(self, progress: Progress) -> None:
+        """Replace progress.json."""
+        replace(self.record.path / "progress.json", json.dumps(dataclasses.asdict(progress)))
+
+    def windows(self, windows: tuple[WindowRecord, ...]) -> None:
+        """Replace windows.json."""
+        replace(self.record.path / "windows.json", json.dumps([dataclasses.asdict(w) for w in windows], indent=1))
+
+    def log(self, level: Literal["debug", "info", "warning", "error"], stage: str, message: str, **fields: object) -> None:
+        """Append one line to log.jsonl."""
+        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "stage": stage, "message": message, **fields}
+        with (self.record.path / "log.jsonl").open("a", encoding="utf-8") as out:
+            out.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+
+
+def home(start: Path | None = None) -> Path:
+    """The project's `.simflow` folder: SIMFLOW_HOME, else the nearest one upwards, else the one that would be made here."""
+    if given := os.environ.get("SIMFLOW_HOME"):
+        return Path(given).expanduser().absolute()
+    here = (start or Path.cwd()).absolute()
+    for folder in (here, *here.parents):
+        if (folder / ".simflow").is_dir():
+            return folder / ".simflow"
+    return here / ".simflow"
+
+
+def list_runs(root: Path, scenario: str | None = None) -> list[RunRecord]:
+    """Runs under `root` (a `.simflow` folder), newest first; folders that are no runs are passed over."""
+    found = [
+        RunRecord(f"{folder.parent.name}/{folder.name}", folder)
+        for folder in (root / "runs").glob("*/*")
+        if folder.is_dir() and (scenario is None or folder.parent.name == scenario)
+    ]
+    return sorted(found, key=lambda r: (r.path.name, r.id), reverse=True)
+
+
+def find_run(root: Path, name: str) -> RunRecord:
+    """The run that `name` means: a full id, a folder, a scenario (its newest run), `latest`, or a part of an id that only one run has.
+
+    Raises NotFound with the known runs in its hint.
+    """
+    runs = list_runs(root)
+    if name in {"latest", "last"} and runs:
+        return runs[0]
+    for run in runs:
+        if name in {run.id, str(run.path)}:
+            return run
+    if of_scenario := [r for r in runs if r.scenario == name]:
+        return of_scenario[0]
+    matching = [r for r in runs if name in r.id]
+    if len(matching) == 1:
+        return matching[0]
+    known = ", ".join(r.id for r in runs[:5]) or "none yet; `simflow run SCENARIO` makes one"
+    what = "is more than one run" if matching else "is no run"
+    raise NotFound(f"'{name}' {what} under {root / 'runs'}", hint=f"known runs: {known}")
+
+
+def replace(path: Path, text: str) -> None:
+    """Write `text` beside `path` and rename it over: readers see the old or the new file, never half of one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text, "utf-8")
+    beside.replace(path)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _lines(lines: list[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            parsed = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(parsed, dict):
+            yield parsed
+
+
+def _record(kind: type[T], row: Any) -> T | None:
+    # Keys of a newer or older version are passed over, so that any ledger can be read.
+    if not isinstance(row, dict):
+        return None
+    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    try:
+        return kind(**{k: v for k, v in row.items() if k in known})
+    except TypeError:
+        return None

@@ -1,0 +1,1 @@
+"""simflow in the terminal."""
