@@ -338,11 +338,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded trace instead of a generated world: files relative to the project, ticks of `tick_minutes` if rows carry times only."""
+    """A recorded trace instead of a generated world.
+
+    `path` is absolute and outside the content address; `sha256` of the file is inside. `time` says what orders the rows: their `ts`,
+    their `tick`, or their place in the file; with `ts`, a tick is `minutes` long (None: the clock's).
+    """
 
     path: str
-    format: str = "jsonl"
+    format: Literal["jsonl", "csv", "parquet", "oasis"] = "jsonl"
     sha256: str = ""
+    time: Literal["ts", "tick", "order"] = "ts"
+    minutes: int | None = None
     topic_by: str | None = None
 
 
@@ -414,6 +420,8 @@ def behaviour(cell: Cell) -> dict[str, Any]:
     """Everything but the events that shapes what a cell computes, as plain JSON values."""
     plain = {k: v for k, v in canonical(cell).items() if k not in _OUTSIDE}
     plain["clock"] = {k: v for k, v in plain["clock"].items() if k not in {"ticks", "window"}}
+    if plain["replay"]:
+        plain["replay"].pop("path")
     return plain
 
 

@@ -1,1 +1,6 @@
-"""The room `run`: see its README."""
+"""One window of one cell, from state to committed snapshot."""
+
+from simflow.run.cellrun import STAGES, CellRun, WindowResult, ids, open_cell, window_keys
+from simflow.run.figures import figures
+
+__all__ = ["STAGES", "CellRun", "WindowResult", "figures", "ids", "open_cell", "window_keys"]

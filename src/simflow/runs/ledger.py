@@ -126,10 +126,10 @@ class Ledger:
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
-        record.path.mkdir(parents=True, exist_ok=True)
 
     def begin(self, about: Mapping[str, Any]) -> None:
         """Write run.yaml and take back an earlier request to stop."""
+        self.record.path.mkdir(parents=True, exist_ok=True)
         (self.record.path / "stop").unlink(missing_ok=True)
         replace(self.record.path / "run.yaml", yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True))
 

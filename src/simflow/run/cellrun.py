@@ -1,0 +1,353 @@
+"""One cell, window by window: state, world, vectors, claims, personas, commit. Everything between is thrown away on failure."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from simflow import __version__
+from simflow.errors import RunFailed, SimflowError, Stopped
+from simflow.memory.distil import distil
+from simflow.memory.personas import personas
+from simflow.memory.vectors import embed
+from simflow.plan import Cell, canonical, window_key
+from simflow.run.figures import figures
+from simflow.run.heartbeat import Heartbeat, Listener
+from simflow.run.parts import Parts
+from simflow.runs import Ledger, Progress, RunRecord, WindowRecord, list_runs
+from simflow.store import Index, RunData, Store, Window
+
+STAGES = ("world", "vectors", "edges", "personas", "snapshot")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowResult:
+    """One window of a run, committed. `metadata`: figures with stable names, see `simflow.run.figures`."""
+
+    record: WindowRecord
+    metadata: Mapping[str, float | int | str]
+
+    @property
+    def key(self) -> str:
+        """The content address."""
+        return self.record.key
+
+    @property
+    def reused(self) -> bool:
+        """Whether nothing had to be computed."""
+        return self.record.reused
+
+
+def ids(cell: Cell) -> dict[str, str]:
+    """Versions of the parts that compute a cell's windows, by part."""
+    return Parts(cell).ids()
+
+
+def window_keys(cell: Cell, versions: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Content addresses of a cell's windows, in order, without computing any."""
+    versions = ids(cell) if versions is None else versions
+    keys: list[str] = []
+    for number in range(len(cell.windows)):
+        keys.append(window_key(cell, number, keys[-1] if keys else None, versions))
+    return tuple(keys)
+
+
+class CellRun:
+    """A run of one cell in one project. Windows are computed in order; what is committed stays committed.
+
+    path: the scenario file, for the record. listener: told of progress.
+    """
+
+    def __init__(self, path: str | Path, cell: Cell, home: Path, *, listener: Listener | None = None) -> None:
+        self.cell = cell
+        self.store = Store(home)
+        self.parts = Parts(cell)
+        self.ids = self.parts.ids()
+        self.keys = window_keys(cell, self.ids)
+        self.listener = listener
+        self.path = str(path)
+        self.record = self._find(home)
+        self.ledger = Ledger(self.record)
+
+    @property
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """(start, stop) of each window, in ticks."""
+        return self.cell.windows
+
+    @property
+    def committed(self) -> tuple[WindowRecord, ...]:
+        """The windows that this run has, in order."""
+        return self.record.windows()
+
+    def data(self) -> RunData:
+        """What is committed, for reading."""
+        return self.store.open(self.record)
+
+    def window(self, number: int) -> WindowResult:
+        """Compute one window, or take it from the store, and commit it. The windows before it must be committed.
+
+        Raises Stopped if the run was asked to stop, RunFailed if a part failed.
+        """
+        with self._locked():
+            return self._window(number)
+
+    def missing(self) -> list[int]:
+        """Numbers of the windows that this run still lacks."""
+        return list(range(len(self.committed), len(self.keys)))
+
+    # ------------------------------------------------------------------------------------------------------------- the work
+
+    def _window(self, number: int) -> WindowResult:
+        done = self.committed
+        if number < len(done):
+            return WindowResult(done[number], self._figures(number, done))
+        if number > len(done):
+            raise RunFailed(f"window {number} needs window {number - 1}, which is not committed", hint="run the windows in order")
+        if not (self.record.path / "run.yaml").exists() or not done:
+            self.ledger.begin(self._about())
+        if self.record.stop_requested:
+            (self.record.path / "stop").unlink(missing_ok=True)
+            self._end("stopped", done, "asked to stop")
+            raise Stopped(f"{self.record.id} was asked to stop before window {number}", hint="run the scenario again to go on from there")
+        start, stop = self.windows[number]
+        self.ledger.log("info", "window", f"window {number} begins", window=number, start=start, stop=stop)
+        with Heartbeat(self.ledger, self._progress("running", done, number), self.listener) as heart:
+            try:
+                result = self._commit(number, done, heart)
+            except BaseException as error:
+                interrupted = isinstance(error, KeyboardInterrupt | Stopped)
+                reason = "interrupted" if interrupted else f"{type(error).__name__}: {error}"
+                heart.tell(state="stopped" if interrupted else "failed", reason=reason)
+                self.ledger.log("warning" if interrupted else "error", heart.now.stage, reason, window=number)
+                if isinstance(error, SimflowError | KeyboardInterrupt) or not isinstance(error, Exception):
+                    raise
+                raise RunFailed(f"{self.record.id}, window {number}, stage {heart.now.stage}: {reason}") from error
+            last = number + 1 == len(self.keys)
+            heart.tell(**self._after(result, last=last))
+        return result
+
+    def _commit(self, number: int, done: tuple[WindowRecord, ...], heart: Heartbeat) -> WindowResult:
+        seconds: dict[str, float] = {}
+        window = self.store.windows.get(self.keys[number])
+        reused = window is not None
+        if window is None:
+            window = self._compute(number, heart, seconds)
+        with _timed(seconds, "snapshot", heart):
+            self._index(number, window)
+        kinds = Counter(window.table("episodes", ["kind"]).column("kind").to_pylist())
+        record = WindowRecord(
+            number=number,
+            key=window.key,
+            start=int(window.manifest["start"]),
+            stop=int(window.manifest["stop"]),
+            rows=window.rows,
+            seconds={k: round(v, 3) for k, v in seconds.items()},
+            kinds=dict(sorted(kinds.items())),
+            reused=reused,
+            committed=time.time(),
+        )
+        windows = (*done, record)
+        self.ledger.windows(windows)
+        for name, count in dict(window.manifest.get("notes", {})).items():
+            self.ledger.log("warning", "world", f"{name}: {count}", window=number)
+        self.ledger.log(
+            "info",
+            "window",
+            f"window {number} {'reused' if reused else 'committed'}",
+            window=number,
+            key=window.key[:12],
+            seconds=record.seconds,
+        )
+        return WindowResult(record, self._figures(number, windows))
+
+    def _compute(self, number: int, heart: Heartbeat, seconds: dict[str, float]) -> Window:
+        start, stop = self.windows[number]
+        before = self.data()
+        engine = self.parts.engine()
+
+        def progress(stage: str, finished: int, total: int) -> None:
+            if stage == "world":
+                heart.tell(tick=start + round((stop - start) * finished / max(total, 1)))
+
+        with _timed(seconds, "world", heart):
+            state = before.window(number - 1).state() if number else engine.begin()
+            step = engine.advance(state, start, stop, progress=progress)
+            heart.tell(episodes=heart.now.episodes + step.episodes.num_rows, tick=stop)
+        with _timed(seconds, "vectors", heart):
+            vectors = embed(step.episodes, self.parts.embedder(), cache=self.store.root / "cache" / "embeddings")
+        agents = _joined(before.table("agents"), step.agents)
+        episodes = _joined(before.table("episodes"), step.episodes)
+        with _timed(seconds, "edges", heart):
+            distilled = distil(
+                self.cell,
+                self.parts.extractor(),
+                agents=agents,
+                episodes=episodes,
+                claims=before.table("claims"),
+                edges=before.table("edges"),
+                start=start,
+                stop=stop,
+            )
+        with _timed(seconds, "personas", heart):
+            edges = _joined(before.table("edges"), distilled.edges)
+            states = personas(
+                self.cell, agents=agents, episodes=episodes, edges=edges, start=start, stop=stop, previous=before.table("personas")
+            )
+        with _timed(seconds, "snapshot", heart):
+            return self.store.windows.commit(
+                self.keys[number],
+                about={
+                    "start": start,
+                    "stop": stop,
+                    "number": number,
+                    "previous": self.keys[number - 1] if number else None,
+                    "ids": self.ids,
+                    "queue": distilled.queue,
+                    "notes": {**dict(step.notes), **dict(distilled.notes)},
+                },
+                tables={
+                    "agents": step.agents,
+                    "episodes": step.episodes,
+                    "exposures": step.exposures,
+                    "turns": step.turns,
+                    "claims": distilled.claims,
+                    "edges": distilled.edges,
+                    "personas": states,
+                },
+                vectors=vectors,
+                truth=step.truth,
+                state=step.state,
+            )
+
+    def _index(self, number: int, window: Window) -> None:
+        index = Index(self.store.lance_path(self.record.id), self.ids["embedder"])
+        vectors = window.table("vectors")
+        episodes = window.table("episodes", ["episode", "tick", "actor", "kind", "sentence"])
+        rows = vectors.join(episodes, "episode", join_type="inner").sort_by([("tick", "ascending"), ("episode", "ascending")])
+        index.add(number, rows.select(["episode", "tick", "actor", "kind", "sentence", "vector"]).cast(_index_schema(vectors.schema)))
+
+    # ----------------------------------------------------------------------------------------------------------- the record
+
+    def _find(self, home: Path) -> RunRecord:
+        # The newest run of this cell whose committed windows are the first of ours goes on; anything else is another run.
+        scenario = Path(self.cell.scenario).name
+        for record in list_runs(home, scenario):
+            if not record.id.endswith(f"-{self.cell.name}") or record.about().get("cell", {}).get("variant") != self.cell.variant:
+                continue
+            have = tuple(w.key for w in record.windows())
+            if have == self.keys[: len(have)] and record.about().get("ids") == self.ids:
+                return record
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        name = f"{scenario}/{stamp}-{self.cell.name}"
+        return RunRecord(name, home / "runs" / name)
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "scenario": self.cell.scenario,
+            "file": self.path,
+            "variant": self.cell.variant,
+            "seed": self.cell.seed,
+            "about": self.cell.about,
+            "simflow": __version__,
+            "ids": self.ids,
+            "windows": len(self.keys),
+            "ticks": self.cell.clock.ticks,
+            "cell": canonical(self.cell),
+        }
+
+    def _progress(self, state: str, done: tuple[WindowRecord, ...], number: int) -> Progress:
+        before = self.record.progress()
+        return Progress(
+            state=state,  # type: ignore[arg-type] - one of the literal states, by the callers above
+            window=number,
+            windows=len(self.keys),
+            tick=done[-1].stop if done else 0,
+            ticks=self.cell.clock.ticks,
+            stage="world",
+            episodes=sum(w.rows.get("episodes", 0) for w in done),
+            edges=before.edges if before and done else 0,
+            queue=before.queue if before and done else 0,
+            reused=sum(w.reused for w in done),
+            started=before.started if before and done else time.time(),
+            rate=before.rate if before and done else 0.0,
+            eta=before.eta if before and done else None,
+        )
+
+    def _after(self, result: WindowResult, *, last: bool) -> dict[str, Any]:
+        windows = self.committed
+        worked = [(w.stop - w.start, sum(w.seconds.values())) for w in windows if not w.reused]
+        ticks, spent = sum(t for t, _ in worked), sum(s for _, s in worked)
+        rate = ticks / spent if spent else 0.0
+        left = self.cell.clock.ticks - result.record.stop
+        return {
+            "state": "done" if last else "running",
+            "stage": "done" if last else "world",
+            "window": result.record.number + 1,
+            "tick": result.record.stop,
+            "edges": int(result.metadata["edges_in_force"]),
+            "queue": int(result.metadata["queue"]),
+            "episodes": sum(w.rows.get("episodes", 0) for w in windows),
+            "reused": sum(w.reused for w in windows),
+            "rate": rate,
+            "eta": 0.0 if last else (left / rate if rate else None),
+        }
+
+    def _end(self, state: str, done: tuple[WindowRecord, ...], reason: str) -> None:
+        last = self._progress(state, done, len(done))
+        self.ledger.progress(Progress(**{**_plain(last), "stage": "", "reason": reason, "heartbeat": time.time(), "pid": os.getpid()}))
+        self.ledger.log("warning", "run", reason)
+
+    def _figures(self, number: int, windows: tuple[WindowRecord, ...]) -> dict[str, float | int | str]:
+        return figures(RunData(self.store, self.record, windows[: number + 1]))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.record.path.mkdir(parents=True, exist_ok=True)
+        with (self.record.path / "lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                other = self.record.progress()
+                who = f"process {other.pid}" if other else "another process"
+                raise RunFailed(
+                    f"{self.record.id} is being computed by {who}", hint="watch it with `simflow tui`, or stop it first"
+                ) from None
+            yield
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str, heart: Heartbeat) -> Iterator[None]:
+    heart.tell(stage=stage)
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - began
+
+
+def _joined(before: pa.Table, new: pa.Table) -> pa.Table:
+    return pa.concat_tables([before, new.select(before.schema.names).cast(before.schema)]) if before.num_rows else new
+
+
+def _plain(progress: Progress) -> dict[str, Any]:
+    return {name: getattr(progress, name) for name in Progress.__dataclass_fields__}
+
+
+def _index_schema(vectors: pa.Schema) -> pa.Schema:
+    kinds = [("episode", pa.int64()), ("tick", pa.int32()), ("actor", pa.int32()), ("kind", pa.string()), ("sentence", pa.string())]
+    return pa.schema([pa.field(n, t) for n, t in kinds] + [pa.field("vector", vectors.field("vector").type)])
+
+
+def open_cell(path: str | Path, cell: Cell, home: Path, *, listener: Listener | None = None) -> CellRun:
+    """Open the run of a cell, to go on with it or to begin it. Nothing is written before its first window."""
+    return CellRun(path, cell, home, listener=listener)

@@ -1,0 +1,65 @@
+"""The parts of a run, found by name under the entry point groups: built-in ones exactly as a third party's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+from simflow.errors import BadInput
+from simflow.plan import Cell
+from simflow.ports import Embedder, Engine, Extractor
+from simflow.store import FORMAT
+
+GROUPS = {"engine": "simflow.engines", "embedder": "simflow.embedders", "extractor": "simflow.extractors"}
+
+
+def factory(part: str, name: str) -> Callable[..., Any]:
+    """What makes the part `name`. Raises BadInput with the known names."""
+    group = GROUPS[part]
+    found = {entry.name: entry for entry in metadata.entry_points(group=group)}
+    if name not in found:
+        raise BadInput(
+            f"there is no {part} called '{name}'",
+            hint=f"installed: {', '.join(sorted(found)) or 'none'}; more come as entry points of {group}",
+        )
+    made: Callable[..., Any] = found[name].load()
+    return made
+
+
+class Parts:
+    """The engine, embedder and extractor of one cell, each made when first needed."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self._made: dict[str, Any] = {}
+
+    def engine(self) -> Engine:
+        """The world."""
+        engine: Engine = self._once("engine", lambda: factory("engine", self.cell.models.engine)(self.cell))
+        return engine
+
+    def embedder(self) -> Embedder:
+        """Sentences to vectors."""
+        embedder: Embedder = self._once("embedder", lambda: factory("embedder", self.cell.models.embedder)(self.cell))
+        return embedder
+
+    def extractor(self) -> Extractor:
+        """Sentences to relations."""
+        extractor: Extractor = self._once("extractor", lambda: factory("extractor", self.cell.models.extractor)(self.cell, self.embedder()))
+        return extractor
+
+    def ids(self) -> dict[str, str]:
+        """Versions of all that computes a window, for its content address."""
+        names = {"engine": self.cell.models.engine, "embedder": self.cell.models.embedder, "extractor": self.cell.models.extractor}
+        makers = {"engine": self.engine, "embedder": self.embedder, "extractor": self.extractor}
+        found = {"format": FORMAT}
+        for part, name in names.items():
+            known = getattr(factory(part, name), "id", None)  # on the class, it costs nothing
+            found[part] = known if isinstance(known, str) else makers[part]().id
+        return found
+
+    def _once(self, part: str, make: Callable[[], Any]) -> Any:
+        if part not in self._made:
+            self._made[part] = make()
+        return self._made[part]
