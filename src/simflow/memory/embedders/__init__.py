@@ -1,1 +1,5 @@
-"""The room `memory/embedders`: see its README."""
+"""Embedders: sentences to unit vectors. Found by name under the entry point group `simflow.embedders`."""
+
+from simflow.memory.embedders.choice import load
+
+__all__ = ["load"]
