@@ -85,6 +85,17 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A belief that the memory has about a passage's actor before this batch, so that a cheap extractor can tell a contradiction."""
+
+    kind: str
+    on_agent: int | None
+    on_topic: str | None
+    about: str | None
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """What an extractor may read of one episode: rendered words and who is concerned, nothing of the world's hidden state."""
 
@@ -102,6 +113,7 @@ class Passage:
     root_text: str | None = None
     lang: str | None = None
     mentions: tuple[tuple[str, int], ...] = ()
+    held: tuple[Held, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,95 @@ class Extractor(Protocol):
 
     def extract(self, batch: Sequence[Passage]) -> Extraction:
         """Find relations; the result accounts for each episode of the batch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One post in the feed of a turn, in the words that the agent sees; `episode` never leaves the engine's side of a prompt."""
+
+    episode: int
+    tick: int
+    author_id: str
+    kind: str
+    text: str
+    answers: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """An agent's moment to act: who it is, what it sees, what it remembers, what it may do. `seed` keys a provider's randomness."""
+
+    agent: int
+    tick: int
+    id: str
+    who: str
+    feed: tuple[Shown, ...]
+    memory: str
+    actions: tuple[str, ...]
+    topics: tuple[str, ...]
+    seed: int
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What an agent does in a turn. `kind` is one of the turn's actions or `nothing`, then with a `reason`.
+
+    post: place in the feed of the post that it is about. text: what is said. tokens: of the call, zero if none was made.
+    """
+
+    kind: str
+    post: int | None = None
+    text: str | None = None
+    reason: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@runtime_checkable
+class Speaker(Protocol):
+    """Decides turns, in words. Entry points of `simflow.speakers` are called with the cell."""
+
+    id: str
+
+    def speak(self, turns: Sequence[Turn]) -> Sequence[Act]:
+        """One act for each turn, in the same order; a turn that cannot be decided is `nothing` with its reason, never an invention."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one phase spent on one model in this process. `tokens_cached` are the part of `tokens_in` that the provider had cached.
+
+    calls: answers paid for. replayed: answers taken from a recording, free. failed: calls without a usable answer. cost: USD.
+    """
+
+    phase: str
+    model: str
+    calls: int = 0
+    replayed: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """What parts offer beside their port when they spend on an endpoint; parts of one cell share one account."""
+
+    def ready(self) -> None:
+        """Raise BadInput if the work cannot succeed (no key, unknown price, nothing recorded), before anything is written."""
+        ...
+
+    def usage(self) -> Sequence[Usage]:
+        """What this process has spent for the cell so far, by phase and model."""
+        ...
+
+    def notes(self) -> Mapping[str, int | float | str]:
+        """What a person should know: parked, repaired, audited, silent, by name."""
         ...
 
 

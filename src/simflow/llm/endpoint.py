@@ -1,0 +1,148 @@
+"""The endpoint as the environment describes it: address, key, model, mode, limits. Nothing of this is ever in a scenario."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+from urllib.parse import urlsplit
+
+from simflow.errors import BadInput
+
+Mode = Literal["json_schema", "json", "md_json", "tools", "auto"]
+Taping = Literal["off", "record", "replay", "replay-only"]
+T = TypeVar("T")
+
+MODES: tuple[Mode, ...] = ("json_schema", "json", "md_json", "tools")
+VARIABLES: dict[str, str] = {
+    "OPENAI_API_KEY": "the key; kept out of every file and message",
+    "OPENAI_BASE_URL": "address of an OpenAI-compatible server, such as http://localhost:11434/v1; OpenAI itself if unset",
+    "SIMFLOW_LLM_MODEL": "model name, where the scenario names none",
+    "SIMFLOW_LLM_MODE": "json_schema (default), json, md_json, tools, or auto: ask the endpoint what it can do",
+    "SIMFLOW_LLM_CACHE": "replay (default: ask only what has no recorded answer), record (ask anew), replay-only, off",
+    "SIMFLOW_LLM_CONCURRENCY": "calls in flight at once (4)",
+    "SIMFLOW_LLM_RPM": "requests a minute, unlimited if unset",
+    "SIMFLOW_LLM_TPM": "tokens a minute, unlimited if unset",
+    "SIMFLOW_LLM_TIMEOUT": "seconds that one call may take, slow streams included (120)",
+    "SIMFLOW_LLM_PATIENCE": "seconds of trying again before an endpoint counts as unreachable (300)",
+    "SIMFLOW_LLM_PRICES": "a YAML file of prices beside the ones that ship",
+    "SIMFLOW_LLM_PRICE": "price of the model, 'input,output' in USD a million tokens; 0,0 for a model of your own",
+}
+"""Every variable that this room reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where calls go and how. Times in seconds. The key never shows in a repr."""
+
+    model: str
+    base_url: str | None = None
+    key: str | None = field(default=None, repr=False)
+    mode: Mode = "json_schema"
+    taping: Taping = "replay"
+    tapes: Path | None = None
+    concurrency: int = 4
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    timeout: float = 120.0
+    patience: float = 300.0
+    backoff: float = 1.0
+    prices: Path | None = None
+    price: tuple[float, float] | None = None
+
+    @classmethod
+    def from_environment(cls, model: str | None, environ: Mapping[str, str] | None = None) -> Endpoint:
+        """Read `VARIABLES`; `model` is the scenario's. Raises BadInput for values that cannot be used, naming the variable."""
+        env = os.environ if environ is None else environ
+        named = model or env.get("SIMFLOW_LLM_MODEL")
+        if not named:
+            raise BadInput("no model is named", hint="write `models: {model: NAME}` in the scenario, or set SIMFLOW_LLM_MODEL")
+        base_url = env.get("OPENAI_BASE_URL") or None
+        if base_url and urlsplit(base_url).scheme not in {"http", "https"}:
+            raise BadInput("OPENAI_BASE_URL is no http address", hint="for example http://localhost:11434/v1")
+        mode = _one_of(env, "SIMFLOW_LLM_MODE", (*MODES, "auto"), "json_schema")
+        taping = _one_of(env, "SIMFLOW_LLM_CACHE", ("off", "record", "replay", "replay-only"), "replay")
+        prices = env.get("SIMFLOW_LLM_PRICES")
+        return cls(
+            model=named,
+            base_url=base_url,
+            key=env.get("OPENAI_API_KEY") or None,
+            mode=mode,
+            taping=taping,
+            tapes=_home(env) / "cache" / "llm",
+            concurrency=_number(env, "SIMFLOW_LLM_CONCURRENCY", int) or 4,
+            requests_per_minute=_number(env, "SIMFLOW_LLM_RPM", int),
+            tokens_per_minute=_number(env, "SIMFLOW_LLM_TPM", int),
+            timeout=_number(env, "SIMFLOW_LLM_TIMEOUT", float) or 120.0,
+            patience=_number(env, "SIMFLOW_LLM_PATIENCE", float) or 300.0,
+            prices=Path(prices) if prices else None,
+            price=_price(env.get("SIMFLOW_LLM_PRICE")),
+        )
+
+    @property
+    def place(self) -> str:
+        """The endpoint for people: scheme, host and port, without credentials."""
+        if not self.base_url:
+            return "api.openai.com"
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    def ready(self) -> None:
+        """Raise BadInput if calls cannot succeed for want of a key."""
+        if self.taping != "replay-only" and not self.key and not self.base_url:
+            raise BadInput(
+                "there is no key for api.openai.com",
+                hint="set OPENAI_API_KEY; for a server of your own set OPENAI_BASE_URL, which needs no key",
+            )
+
+    def redact(self, text: str) -> str:
+        """`text` without the key, credentials in addresses, or what looks like a key."""
+        for secret in filter(None, (self.key, urlsplit(self.base_url or "").password)):
+            text = text.replace(secret, "***")
+        return re.sub(r"\b(sk|key|Bearer)([-_ ])[A-Za-z0-9*_\-.]{8,}", r"\1\2***", text)
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    # The same folder that the ledger uses; rooms of one layer do not import each other.
+    if given := env.get("SIMFLOW_HOME"):
+        return Path(given).expanduser().absolute()
+    here = Path.cwd()
+    return next((f for f in (here, *here.parents) if (f / ".simflow").is_dir()), here) / ".simflow"
+
+
+def _one_of(env: Mapping[str, str], name: str, allowed: tuple[T, ...], default: T) -> T:
+    given = env.get(name)
+    if not given:
+        return default
+    for value in allowed:
+        if given == value:
+            return value
+    raise BadInput(f"{name} is '{given}'", hint=f"one of {', '.join(str(a) for a in allowed)}")
+
+
+def _number(env: Mapping[str, str], name: str, kind: Callable[[str], T]) -> T | None:
+    given = env.get(name)
+    if not given:
+        return None
+    try:
+        value = kind(given)
+    except ValueError:
+        raise BadInput(f"{name} is '{given}', which is no number", hint=VARIABLES[name]) from None
+    if not 0 < float(given) < 1e9:
+        raise BadInput(f"{name} is {given}", hint="a number above 0")
+    return value
+
+
+def _price(given: str | None) -> tuple[float, float] | None:
+    if not given:
+        return None
+    try:
+        low, high = (float(part) for part in given.split(","))
+    except ValueError:
+        raise BadInput(f"SIMFLOW_LLM_PRICE is '{given}'", hint="input and output price, for example 0.15,0.60 or 0,0") from None
+    if not (0 <= low < 1e6 and 0 <= high < 1e6):
+        raise BadInput(f"SIMFLOW_LLM_PRICE is '{given}'", hint="prices are 0 or more, in USD a million tokens")
+    return low, high

@@ -1,0 +1,39 @@
+"""Rate limits: requests and tokens a minute, and the pause that an endpoint asks for, shared by all calls in flight."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+
+class Pace:
+    """Spaces calls out evenly. Safe for threads; a waiting call does not hold the lock."""
+
+    def __init__(self, requests_per_minute: int | None = None, tokens_per_minute: int | None = None) -> None:
+        self.every = 60.0 / requests_per_minute if requests_per_minute else 0.0
+        self.per_token = 60.0 / tokens_per_minute if tokens_per_minute else 0.0
+        self._free = 0.0
+        self._tokens_free = 0.0
+        self._paused = 0.0
+        self._lock = threading.Lock()
+
+    def wait(self, tokens: int) -> None:
+        """Block until a call of `tokens` may start."""
+        while (delay := self._claim(tokens)) > 0:
+            time.sleep(delay)
+
+    def pause(self, seconds: float) -> None:
+        """Nobody starts a call for `seconds`: the endpoint said so."""
+        with self._lock:
+            self._paused = max(self._paused, time.monotonic() + seconds)
+
+    def _claim(self, tokens: int) -> float:
+        # Zero: the call may start, and its place is taken. Else: seconds after which to ask again.
+        with self._lock:
+            now = time.monotonic()
+            ready = max(self._free, self._tokens_free, self._paused)
+            if ready > now:
+                return ready - now
+            self._free = max(self._free, now) + self.every
+            self._tokens_free = max(self._tokens_free, now) + tokens * self.per_token
+            return 0.0

@@ -1,0 +1,78 @@
+"""Requests and what was answered, on disk, content-addressed: `cache/llm/ab/ab12....json`. Record, replay, or replay alone.
+
+A request's address covers everything that the model is sent and which attempt it is, but neither the key nor the host, so that a
+recording made on one machine replays on another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from simflow.errors import NotFound
+from simflow.llm.endpoint import Taping
+
+
+def address(request: Mapping[str, Any], attempt: int = 0) -> str:
+    """64 hex digits for a request's content."""
+    plain = json.dumps([dict(request), attempt], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Recording:
+    """Answers by address. `folder` None with `off` keeps nothing.
+
+    Files are written beside and renamed, so a reader sees a whole answer or none; a file that cannot be read counts as none.
+    """
+
+    def __init__(self, folder: Path | None, taping: Taping) -> None:
+        self.folder = folder
+        self.taping = taping if folder else "off"
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The recorded answer, if it may be used. In `replay-only`, raises NotFound if there is none."""
+        if self.taping in {"off", "record"}:
+            return None
+        found = self._read(key)
+        if found is not None and (self.taping == "replay-only" or "failure" not in found):
+            return found
+        if self.taping == "replay-only":
+            raise NotFound(
+                f"no answer is recorded for request {key[:12]} under {self.folder}",
+                hint="record one first: the same scenario and model without replay-only",
+            )
+        return None
+
+    def put(self, key: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        """Keep an answer: the endpoint's JSON under `response`, or `failure` with its reason."""
+        if self.taping in {"off", "replay-only"} or not self.folder:
+            return
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{key}.{os.getpid()}.{threading.get_ident()}")
+        text = json.dumps({"request": dict(request), **answer}, ensure_ascii=True, sort_keys=True, indent=1)
+        beside.write_text(text, "utf-8")
+        beside.replace(path)
+
+    def ready(self) -> None:
+        """In `replay-only`, raise NotFound if nothing at all is recorded, before any work is done."""
+        if self.taping == "replay-only" and not (self.folder and any(self.folder.glob("[0-9a-f][0-9a-f]/*.json"))):
+            raise NotFound(
+                f"replay-only was asked for, but {self.folder} holds no recording",
+                hint="run once without replay-only, or copy the folder of a recorded run there",
+            )
+
+    def _path(self, key: str) -> Path:
+        return Path(self.folder or ".") / key[:2] / f"{key}.json"
+
+    def _read(self, key: str) -> dict[str, Any] | None:
+        try:
+            found = json.loads(self._path(key).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and ("response" in found or "failure" in found) else None
