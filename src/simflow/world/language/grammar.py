@@ -1,0 +1,234 @@
+"""Stances become texts: wording, strength and argument vary, and nothing in a text is a label."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simflow.errors import BadInput
+from simflow.plan import Language, Topic
+from simflow.world.language.draws import draws
+from simflow.world.language.noise import typos
+from simflow.world.language.tables import ASPECTS, LEVELS, Forms, Tables, level, load
+
+_SLOTS = (
+    *("order", "frame", "framed", "opener", "opened", "closer", "closed", "stance", "argument", "variant", "join", "hedge", "hedged"),
+    *("negate", "concede", "concession", "other", "other_variant", "sarcasm", "ironic", "ellipsis", "relation", "quoted", "subject"),
+    *("pronoun", "word", "typo", "slip", "switch", "more", "besides"),
+)
+_FULL = 1 << 32
+_START = re.compile(r"(?:^|(?<=[.!?…]\s))([^\w#@]*)(\w)")
+_SIDES = {1: "pro", 0: "open", -1: "con"}
+_RELATIONS = {1: "agree", 0: "mixed", -1: "disagree"}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """`text` as written; `argument` the index into `ASPECTS` of its main argument (-1: none); `side` +1 pro, -1 con, 0 neither."""
+
+    text: list[str]
+    argument: npt.NDArray[np.int16]
+    side: npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    subjects: tuple[Forms, ...]
+    words: tuple[str, ...]
+    tag: str
+
+
+class Grammar:
+    """Writes the posts of a world in one language. A text is a function of (seed, key, its own arguments), whatever the batch."""
+
+    def __init__(self, language: Language, topics: tuple[Topic, ...], seed: int) -> None:
+        self.language = language
+        self.seed = seed
+        self.tables = load(language.code, language.split)
+        self._donor = load(self.tables.donor, language.split).phrases if language.code_switch > 0 else self.tables.phrases
+        self._topics = tuple(_named(self.tables, topic) for topic in topics)
+        self._dials = {
+            name: round(share * _FULL)
+            for name, share in (
+                ("hedged", language.hedge),
+                ("negate", language.negation),
+                ("ironic", language.sarcasm),
+                ("ellipsis", language.ellipsis),
+                ("typo", language.typo),
+                ("switch", language.code_switch),
+                ("framed", 0.35),
+                ("opened", 0.45),
+                ("closed", 0.3),
+                ("concede", 0.25),
+                ("quoted", 0.5),
+                ("more", 0.2),
+            )
+        }
+
+    def write(
+        self,
+        keys: npt.NDArray[np.int64],
+        kinds: Sequence[str],
+        topics: npt.NDArray[np.int16],
+        stances: npt.NDArray[np.float64],
+        relations: npt.NDArray[np.int8],
+    ) -> Texts:
+        """Texts for n episodes; all arguments have length n.
+
+        keys: content keys of the episodes. topics: indices into the topics given. stances: what is expressed, -1..1.
+        relations: to the parent's author, +1 agree, 0 mixed, -1 disagree, 2 for no parent.
+        Raises BadInput if a topic does not exist.
+        """
+        if len(topics) and not 0 <= int(topics.min()) <= int(topics.max()) < len(self._topics):
+            raise BadInput("a text was asked for on a topic that does not exist", hint=f"topics have indices 0 to {len(self._topics) - 1}")
+        rows = draws(self.seed, np.asarray(keys, dtype=np.int64), len(_SLOTS)).tolist()
+        texts: list[str] = []
+        argument = np.empty(len(rows), dtype=np.int16)
+        side = np.empty(len(rows), dtype=np.int8)
+        columns = zip(rows, kinds, topics.tolist(), stances.tolist(), relations.tolist(), strict=True)
+        for at, (row, kind, topic, stance, relation) in enumerate(columns):
+            one = _Writing(self, dict(zip(_SLOTS, row, strict=True)), self._topics[topic], stance)
+            texts.append(one.text(kind, relation))
+            argument[at], side[at] = one.argument, one.side
+        return Texts(texts, argument, side)
+
+
+class _Writing:
+    """One text in the making: names its topic once, then says "it"."""
+
+    __slots__ = ("_calls", "_dials", "_donor", "_draw", "_named", "_phrases", "_tables", "_topic", "argument", "level", "side")
+
+    def __init__(self, grammar: Grammar, draw: dict[str, int], topic: _Topic, stance: float) -> None:
+        self._tables = grammar.tables
+        self._phrases = grammar.tables.phrases
+        self._donor = grammar._donor  # noqa: SLF001  one noun in two classes: what is fixed for a world, what is fresh for a text
+        self._dials = grammar._dials  # noqa: SLF001
+        self._draw = draw
+        self._topic = topic
+        self._named = False
+        self._calls = 0
+        self.level = level(stance)
+        self.side = (self.level > 2) - (self.level < 2)
+        self.argument = self._draw["argument"] * len(ASPECTS) >> 32
+
+    def text(self, kind: str, relation: int) -> str:
+        """The whole text."""
+        parts: list[str] = []
+        if relation in _RELATIONS:
+            table = "quote" if kind == "quote" and self._on("quoted") else "reply"
+            parts.append(self._pick(f"{table}.{_RELATIONS[relation]}", "relation", foreign=True))
+            bare = self._on("ellipsis")
+        else:
+            bare = False
+            if self._on("opened"):
+                parts.append(self._pick("openers", "opener", foreign=True))
+        parts.append(self._hint() if bare else self._body())
+        if self._on("closed"):
+            parts[-1] = _ended(parts[-1])
+            parts.append(self._pick("closers", "closer", foreign=True))
+        text = _START.sub(lambda found: found[1] + found[2].upper(), _ended(" ".join(parts)))
+        return typos(text, self._draw["slip"]) if self._on("typo") else text
+
+    def _hint(self) -> str:
+        """An answer that leaves topic and stance to be understood."""
+        self._named, self._calls = True, 1
+        said = self._argument()
+        if self._draw["order"] < _FULL // 2:
+            said = self._pick("besides", "besides").replace("{x}", said).replace("{y}", self._aside(self.side))
+        return self._fill(said)
+
+    def _body(self) -> str:
+        loose, clause = self._stance()
+        if self._draw["order"] < _FULL // 16 and self.side:  # no reason given
+            self.argument, self.side = -1, 0
+            return self._frame(clause) + self._fill(clause)
+        conceding, reason = self._reason()
+        frame = self._frame(clause + reason)
+        if self._draw["order"] < _FULL // 3 and not loose:
+            joined, order = self._pick("therefore", "join"), ("{y}", "{x}")
+        else:
+            joined = "{x}. {y}" if loose or conceding or frame.endswith(": ") else self._pick("because", "join")
+            order = ("{x}", "{y}")
+        for gap in order:  # in reading order, so that the topic is named where it comes first
+            joined = joined.replace(gap, self._fill(clause if gap == "{x}" else reason))
+        return frame + joined
+
+    def _frame(self, clause: str) -> str:
+        """Words that name the topic ahead of the clauses: at will, and always if no clause has a gap for it."""
+        if "{" in clause and not self._on("framed"):
+            return ""
+        self._named, self._calls = True, 1
+        word = self._topic.words[self._draw["word"] * len(self._topic.words) >> 32]
+        return self._pick("frames", "frame").replace("{w}", word).replace("{h}", self._topic.tag) + " "
+
+    def _stance(self) -> tuple[bool, str]:
+        """The clause that states the stance, and whether it must stand as a sentence of its own."""
+        name = LEVELS[self.level]
+        if self.side < 0 and self._on("ironic"):
+            return True, self._pick("sarcasm", "sarcasm")
+        clause = self._pick(f"negated.{name}" if self.side and self._on("negate") else f"stance.{name}", "stance")
+        if self.level in (1, 3) and self._on("hedged"):
+            return True, self._pick("hedges", "hedge").replace("{x}", clause)
+        return False, clause
+
+    def _reason(self) -> tuple[bool, str]:
+        """The argument, and whether it concedes something to the other side first."""
+        own = self._argument()
+        if self.level in (1, 3) and self._on("concede"):
+            return True, self._pick("concessions", "concession").replace("{o}", self._aside(-self.side)).replace("{y}", own)
+        if self._on("more"):
+            return True, self._pick("besides", "besides").replace("{x}", own).replace("{y}", self._aside(self.side))
+        return False, own
+
+    def _argument(self) -> str:
+        return self._pick(f"{_SIDES[self.side]}.{ASPECTS[self.argument]}", "variant")
+
+    def _aside(self, side: int) -> str:
+        """An argument about another aspect, so that no text argues against itself or says a thing twice."""
+        aspect = self._draw["other"] * (len(ASPECTS) - 1) >> 32
+        return self._pick(f"{_SIDES[side]}.{ASPECTS[aspect + (aspect >= self.argument)]}", "other_variant")
+
+    def _fill(self, clause: str) -> str:
+        """Put the topic into the first gap for it, pronouns into the others."""
+        while (at := clause.find("{")) >= 0:
+            stop = clause.index("}", at)
+            table, slot = (self._tables.pronouns, "pronoun") if self._named else (self._topic.subjects, "subject")
+            forms = table[self._draw[slot] * len(table) >> 32] if self._calls < 2 else table[0]
+            self._named = True
+            self._calls += 1
+            clause = clause[:at] + forms[clause[at + 1 : stop]] + clause[stop + 1 :]
+        return clause
+
+    def _pick(self, table: str, slot: str, *, foreign: bool = False) -> str:
+        phrases = self._phrases[table]
+        if foreign and self._draw["switch"] < self._dials["switch"]:
+            phrases = self._donor[table]
+        return phrases[self._draw[slot] * len(phrases) >> 32]
+
+    def _on(self, dial: str) -> bool:
+        return self._draw[dial] < self._dials[dial]
+
+
+def _named(tables: Tables, topic: Topic) -> _Topic:
+    """How `topic` can be named: its subjects filled in, the words that stand for it, its tag."""
+    name = " ".join(topic.name.split())
+    for article in tables.articles:
+        name = name[len(article) :] if name.lower().startswith(article) else name
+    shown = name if len(name.split()) <= 3 else name.join(tables.quotes)
+    subjects = [{slot: form.replace("{n}", shown) for slot, form in forms.items()} for forms in tables.subjects]
+    twice = [forms for forms in subjects if not _stutters(forms["t"])]
+    return _Topic(tuple(twice or subjects), (name, *topic.words), "#" + "".join(c for c in name if c.isalnum()))
+
+
+def _stutters(form: str) -> bool:
+    words = form.lower().split()
+    return any(first == second for first, second in itertools.pairwise(words))
+
+
+def _ended(text: str) -> str:
+    return text if text[-1] in ".!?…" else text.rstrip(",:; ") + "."
