@@ -23,9 +23,10 @@ from simflow.memory.vectors import embed
 from simflow.plan import Cell, canonical, window_key
 from simflow.run.figures import figures
 from simflow.run.heartbeat import Heartbeat, Listener
+from simflow.run.indexing import add_to_index
 from simflow.run.parts import Parts
-from simflow.runs import Ledger, Progress, RunRecord, WindowRecord, list_runs
-from simflow.store import Index, RunData, Store, Window
+from simflow.runs import Ledger, Progress, RunRecord, State, WindowRecord, list_runs
+from simflow.store import RunData, Store, Window
 
 STAGES = ("world", "vectors", "edges", "personas", "snapshot")
 
@@ -143,7 +144,7 @@ class CellRun:
         if window is None:
             window = self._compute(number, heart, seconds)
         with _timed(seconds, "snapshot", heart):
-            self._index(number, window)
+            add_to_index(self.data(), number, window, self.ids["embedder"])
         kinds = Counter(window.table("episodes", ["kind"]).column("kind").to_pylist())
         record = WindowRecord(
             number=number,
@@ -175,9 +176,9 @@ class CellRun:
         before = self.data()
         engine = self.parts.engine()
 
-        def progress(stage: str, finished: int, total: int) -> None:
+        def progress(stage: str, done: int, total: int) -> None:
             if stage == "world":
-                heart.tell(tick=start + round((stop - start) * finished / max(total, 1)))
+                heart.tell(tick=start + round((stop - start) * done / max(total, 1)))
 
         with _timed(seconds, "world", heart):
             state = before.window(number - 1).state() if number else engine.begin()
@@ -229,13 +230,6 @@ class CellRun:
                 state=step.state,
             )
 
-    def _index(self, number: int, window: Window) -> None:
-        index = Index(self.store.lance_path(self.record.id), self.ids["embedder"])
-        vectors = window.table("vectors")
-        episodes = window.table("episodes", ["episode", "tick", "actor", "kind", "sentence"])
-        rows = vectors.join(episodes, "episode", join_type="inner").sort_by([("tick", "ascending"), ("episode", "ascending")])
-        index.add(number, rows.select(["episode", "tick", "actor", "kind", "sentence", "vector"]).cast(_index_schema(vectors.schema)))
-
     # ----------------------------------------------------------------------------------------------------------- the record
 
     def _find(self, home: Path) -> RunRecord:
@@ -265,10 +259,10 @@ class CellRun:
             "cell": canonical(self.cell),
         }
 
-    def _progress(self, state: str, done: tuple[WindowRecord, ...], number: int) -> Progress:
+    def _progress(self, state: State, done: tuple[WindowRecord, ...], number: int) -> Progress:
         before = self.record.progress()
         return Progress(
-            state=state,  # type: ignore[arg-type] - one of the literal states, by the callers above
+            state=state,
             window=number,
             windows=len(self.keys),
             tick=done[-1].stop if done else 0,
@@ -302,7 +296,7 @@ class CellRun:
             "eta": 0.0 if last else (left / rate if rate else None),
         }
 
-    def _end(self, state: str, done: tuple[WindowRecord, ...], reason: str) -> None:
+    def _end(self, state: State, done: tuple[WindowRecord, ...], reason: str) -> None:
         last = self._progress(state, done, len(done))
         self.ledger.progress(Progress(**{**_plain(last), "stage": "", "reason": reason, "heartbeat": time.time(), "pid": os.getpid()}))
         self.ledger.log("warning", "run", reason)
@@ -341,11 +335,6 @@ def _joined(before: pa.Table, new: pa.Table) -> pa.Table:
 
 def _plain(progress: Progress) -> dict[str, Any]:
     return {name: getattr(progress, name) for name in Progress.__dataclass_fields__}
-
-
-def _index_schema(vectors: pa.Schema) -> pa.Schema:
-    kinds = [("episode", pa.int64()), ("tick", pa.int32()), ("actor", pa.int32()), ("kind", pa.string()), ("sentence", pa.string())]
-    return pa.schema([pa.field(n, t) for n, t in kinds] + [pa.field("vector", vectors.field("vector").type)])
 
 
 def open_cell(path: str | Path, cell: Cell, home: Path, *, listener: Listener | None = None) -> CellRun:

@@ -52,7 +52,11 @@ class Parts:
     def ids(self) -> dict[str, str]:
         """Versions of all that computes a window, for its content address."""
         names = {"engine": self.cell.models.engine, "embedder": self.cell.models.embedder, "extractor": self.cell.models.extractor}
-        makers = {"engine": self.engine, "embedder": self.embedder, "extractor": self.extractor}
+        makers: dict[str, Callable[[], Engine | Embedder | Extractor]] = {
+            "engine": self.engine,
+            "embedder": self.embedder,
+            "extractor": self.extractor,
+        }
         found = {"format": FORMAT}
         for part, name in names.items():
             known = getattr(factory(part, name), "id", None)  # on the class, it costs nothing

@@ -1,0 +1,205 @@
+"""What happened in a run: the page that `simflow run` ends with and `simflow runs RUN` shows again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from simflow.run.figures import figures, newest
+from simflow.store import RunData
+
+
+def summary(run: RunData) -> dict[str, Any]:
+    """What a run came to, as plain values: the `--json` of a finished run."""
+    kinds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
+    for window in run.windows:
+        kinds.update(window.kinds)
+        for stage, spent in window.seconds.items():
+            seconds[stage] += spent
+    now = figures(run)
+    progress = run.record.progress()
+    return {
+        "run": run.record.id,
+        "path": str(run.record.path),
+        "state": progress.state if progress else "unknown",
+        "windows": len(run.windows),
+        "reused": sum(w.reused for w in run.windows),
+        "ticks": run.end,
+        "episodes": dict(kinds.most_common()),
+        "exposures": sum(w.rows.get("exposures", 0) for w in run.windows),
+        "edges_in_force": now.get("edges_in_force", 0),
+        "edges_superseded": now.get("edges_superseded", 0),
+        "queue": now.get("queue", 0),
+        "seconds": {stage: round(spent, 2) for stage, spent in seconds.items()},
+        "stance": stances(run),
+    }
+
+
+def stances(run: RunData) -> list[dict[str, Any]]:
+    """Mean stance by topic and persona at the first and the last window's end, as the memory believes it, and how many it knows of.
+
+    Beliefs are read from the opinions in force; agents about whom the memory knows nothing are not counted.
+    """
+    if not run.windows:
+        return []
+    agents = run.agents()
+    persona = dict(zip(agents.column("agent").to_pylist(), agents.column("persona").to_pylist(), strict=True))
+    first, last = _believed(run, run.windows[0].stop), _believed(run, run.windows[-1].stop)
+    rows = []
+    for topic in run.cell.topics:
+        groups = [p.name for p in run.cell.personas] or [None]
+        for group in groups:
+            before = [v for (agent, name), v in first.items() if name == topic.name and (group is None or persona.get(agent) == group)]
+            after = [v for (agent, name), v in last.items() if name == topic.name and (group is None or persona.get(agent) == group)]
+            rows.append(
+                {
+                    "topic": topic.name,
+                    "persona": group or "everybody",
+                    "before": round(float(np.mean(before)), 3) if before else None,
+                    "after": round(float(np.mean(after)), 3) if after else None,
+                    "known": len(after),
+                    "people": sum(p == group for p in persona.values()) if group else len(persona),
+                }
+            )
+    return rows
+
+
+def _believed(run: RunData, until: int) -> dict[tuple[int, str], float]:
+    edges = newest(run.table("edges", until=until))
+    if not edges.num_rows:
+        return {}
+    standing = edges.filter(pc.and_(pc.is_null(edges.column("valid_to")), pc.is_valid(edges.column("on_topic"))))
+    return {(row["of"], row["on_topic"]): row["value"] for row in standing.select(["of", "on_topic", "value"]).to_pylist()}
+
+
+def show(run: RunData, console: Console) -> None:
+    """Print the report of a run."""
+    about = summary(run)
+    console.print()
+    console.print(Text.assemble(("run ", "dim"), (about["run"], "bold"), ("  ", ""), (str(about["state"]), _colour(about["state"]))))
+    console.print(Text(about["path"], style="dim"), soft_wrap=True)
+    console.print()
+    _kinds(about, console)
+    _stance(about["stance"], console)
+    _memory(run, about, console)
+    _stages(about, console)
+    _next(run, console)
+
+
+def _colour(state: str) -> str:
+    return {"done": "green", "failed": "red", "stopped": "yellow"}.get(state, "cyan")
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
+    return table
+
+
+def _kinds(about: dict[str, Any], console: Console) -> None:
+    table = _table("What happened", "episodes", *about["episodes"], "all", "exposures")
+    counts = list(about["episodes"].values())
+    table.add_row(f"{about['ticks']:,} ticks", *(f"{n:,}" for n in counts), f"{sum(counts):,}", f"{about['exposures']:,}")
+    console.print(Padding(table, (0, 0, 1, 0)))
+
+
+def _stance(rows: list[dict[str, Any]], console: Console) -> None:
+    if not rows:
+        return
+    table = _table(
+        "Stance as the memory believes it (-1 against, +1 for)", "topic", "persona", "first window", "last window", "change", "known of"
+    )
+    previous = None
+    for row in rows:
+        both = row["before"] is not None and row["after"] is not None
+        change = row["after"] - row["before"] if both else None
+        table.add_row(
+            row["topic"] if row["topic"] != previous else "",
+            Text(row["persona"], justify="left"),
+            _signed(row["before"]),
+            _signed(row["after"]),
+            Text(_signed(change), style="" if change is None or abs(change) < 0.02 else "green" if change > 0 else "red"),
+            f"{row['known']}/{row['people']}",
+        )
+        previous = row["topic"]
+    console.print(Padding(table, (0, 0, 1, 0)))
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.2f}"
+
+
+def _memory(run: RunData, about: dict[str, Any], console: Console) -> None:
+    table = _table("Memory", "edges in force", "superseded", "waiting for extraction", "persona states")
+    table.columns[0].justify = "right"
+    table.add_row(
+        f"{about['edges_in_force']:,}",
+        f"{about['edges_superseded']:,}",
+        f"{about['queue']:,}",
+        f"{run.table('personas', columns=['agent']).num_rows:,}",
+    )
+    console.print(Padding(table, (0, 0, 1, 0)))
+    example = liveliest(run)
+    if example is None:
+        return
+    from simflow import memory
+
+    agent, topic = example
+    block = memory.open(run).recall(agent, run.end, f"about to speak about {topic}")
+    name = run.agents().column("id").to_pylist()[agent]
+    console.print(Text.assemble(("What ", "bold"), (f"@{name}", "bold cyan"), (f" remembers when about to speak about {topic}", "bold")))
+    console.print(Padding(Text(block.text), (0, 0, 1, 2)))
+
+
+def liveliest(run: RunData) -> tuple[int, str] | None:
+    """Find the agent whose opinion was superseded most often, and the topic: a good example to look at. None if nobody has one."""
+    edges = newest(run.table("edges"))
+    if not edges.num_rows:
+        return None
+    opinions = edges.filter(pc.is_valid(edges.column("on_topic"))).select(["of", "on_topic"]).to_pylist()
+    counts = Counter((row["of"], row["on_topic"]) for row in opinions)
+    if not counts:
+        return None
+    most = max(counts.values())
+    return min(pair for pair, count in counts.items() if count == most)
+
+
+def _stages(about: dict[str, Any], console: Console) -> None:
+    if not about["seconds"]:
+        return
+    table = _table("Seconds by stage", *about["seconds"], "all")
+    table.columns[0].justify = "right"
+    spent = list(about["seconds"].values())
+    table.add_row(*(f"{s:.1f}" for s in spent), f"{sum(spent):.1f}")
+    console.print(Padding(table, (0, 0, 1, 0)))
+    if about["reused"]:
+        console.print(Text(f"{about['reused']} of {about['windows']} windows were there already and not computed again.\n", style="dim"))
+
+
+def _next(run: RunData, console: Console) -> None:
+    console.print(Text("Next", style="bold"))
+    lines = []
+    if example := liveliest(run):
+        agent, topic = example
+        name = run.agents().column("id").to_pylist()[agent]
+        lines.append(
+            (f"simflow explain {run.record.scenario} {name} --topic {json.dumps(topic, ensure_ascii=False)}", "why it believes that")
+        )
+        lines.append(
+            (f"simflow recall {run.record.scenario} {name} --about {json.dumps(topic, ensure_ascii=False)}", "what it would be told")
+        )
+    lines += [("simflow tui", "watch runs in the terminal"), ("simflow dev", "open the assets in Dagster")]
+    width = max(len(command) for command, _ in lines) + 3
+    for command, about in lines:
+        console.print(Text.assemble("  ", (command.ljust(width), "cyan"), (about, "dim")), soft_wrap=True)
+    console.print()
