@@ -1,0 +1,50 @@
+"""The compiled scenario: plain frozen values that every room understands.
+
+`simflow.scenario` turns YAML into these; `world`, `memory`, `run` and the evaluation read them. Nothing in here knows YAML, files,
+numpy or Arrow, so importing it is cheap. Every duration and time is in ticks, every share in 0..1, every stance in -1..1.
+"""
+
+from __future__ import annotations
+
+from simflow.plan.address import behaviour, canonical, slug, window_key
+from simflow.plan.distributions import Beta, Choice, Constant, Distribution, Normal, Uniform
+from simflow.plan.remembering import DEFAULT_RELATIONS, Extract, Memory, Models, RelationKind
+from simflow.plan.society import Audience, Clock, Dynamics, Event, Feed, Language, Network, Person, Persona, Platform, Topic, Trigger, Voice
+from simflow.plan.study import Ask, Cell, Check, Limits, Plan, Replay
+
+__all__ = [
+    "DEFAULT_RELATIONS",
+    "Ask",
+    "Audience",
+    "Beta",
+    "Cell",
+    "Check",
+    "Choice",
+    "Clock",
+    "Constant",
+    "Distribution",
+    "Dynamics",
+    "Event",
+    "Extract",
+    "Feed",
+    "Language",
+    "Limits",
+    "Memory",
+    "Models",
+    "Network",
+    "Normal",
+    "Person",
+    "Persona",
+    "Plan",
+    "Platform",
+    "RelationKind",
+    "Replay",
+    "Topic",
+    "Trigger",
+    "Uniform",
+    "Voice",
+    "behaviour",
+    "canonical",
+    "slug",
+    "window_key",
+]

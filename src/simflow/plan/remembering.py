@@ -1,0 +1,65 @@
+"""Memory, extraction and the models that do the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Recall and its hard caps, in tokens per turn. `half_life`, `refresh` in ticks."""
+
+    mode: Literal["vectors", "graph", "hybrid"] = "hybrid"
+    scope: Literal["witnessed", "world"] = "witnessed"
+    top: int = 8
+    half_life: int = 500
+    relations: int = 12
+    hops: int = 2
+    refresh: int = 250
+    persona_tokens: int = 160
+    relation_tokens: int = 200
+    episode_tokens: int = 440
+
+
+@dataclass(frozen=True, slots=True)
+class RelationKind:
+    """A kind of edge. `of` is who holds it; `on` what it is towards; `about` the topic, if it has one.
+
+    `wins`: the newest supersedes per (of, on, about); `adds`: every statement counts.
+    """
+
+    name: str
+    of: Literal["agent"] = "agent"
+    on: Literal["agent", "topic"] = "topic"
+    about: Literal["topic"] | None = None
+    newest: Literal["wins", "adds"] = "wins"
+
+
+DEFAULT_RELATIONS = (
+    RelationKind("opinion", on="topic"),
+    RelationKind("attitude", on="agent", about="topic"),
+    RelationKind("influence", on="agent", about="topic", newest="adds"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Extraction: a batch every `every` ticks, at most `batch` episodes a call, `evidence_half_life` ticks for weighing evidence."""
+
+    every: int = 50
+    batch: int = 20
+    relations: tuple[RelationKind, ...] = DEFAULT_RELATIONS
+    evidence_half_life: int = 100
+    accept: float = 0.9
+    audit: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Names under the entry point groups, plus the model names that an endpoint knows."""
+
+    engine: str = "builtin"
+    extractor: str = "builtin"
+    embedder: str = "builtin"
+    model: str | None = None

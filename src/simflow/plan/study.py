@@ -1,0 +1,113 @@
+"""A cell: one variant x one sweep value x one seed, and what surrounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from simflow.plan.address import slug
+from simflow.plan.remembering import Extract, Memory, Models
+from simflow.plan.society import Clock, Dynamics, Event, Language, Network, Person, Persona, Platform, Topic, Voice
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What must hold at the end. `kind`: `covered`, `share`, ...; `args` as validated by the scenario room."""
+
+    kind: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question put to agents at a tick, answered from their memory."""
+
+    name: str
+    question: str
+    at: int
+    persona: str | None = None
+    agents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A run stops at the next window boundary past a limit; a plan warns. None is no limit. `cost` in USD."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    hours: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A recorded trace instead of a generated world.
+
+    `path` is absolute and outside the content address; `sha256` of the file is inside. `time` says what orders the rows: their `ts`,
+    their `tick`, or their place in the file; with `ts`, a tick is `minutes` long (None: the clock's).
+    """
+
+    path: str
+    format: Literal["jsonl", "csv", "parquet", "oasis"] = "jsonl"
+    sha256: str = ""
+    time: Literal["ts", "tick", "order"] = "ts"
+    minutes: int | None = None
+    topic_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One variant x one sweep value x one seed: everything that one run needs.
+
+    `source` maps dotted keys to "file:line", for errors and code references; it never enters a content address.
+    """
+
+    scenario: str
+    variant: str
+    sweep: Mapping[str, Any]
+    seed: int
+    topics: tuple[Topic, ...]
+    personas: tuple[Persona, ...] = ()
+    people: tuple[Person, ...] = ()
+    voices: tuple[Voice, ...] = ()
+    network: Network = field(default_factory=Network)
+    platform: Platform = field(default_factory=Platform)
+    dynamics: Dynamics = field(default_factory=Dynamics)
+    language: Language = field(default_factory=Language)
+    clock: Clock = field(default_factory=Clock)
+    events: tuple[Event, ...] = ()
+    memory: Memory = field(default_factory=Memory)
+    extract: Extract = field(default_factory=Extract)
+    models: Models = field(default_factory=Models)
+    replay: Replay | None = None
+    # Below: outside every content address.
+    about: str = ""
+    owner: str | None = None
+    checks: tuple[Check, ...] = ()
+    patterns: tuple[Check, ...] = ()
+    ask: tuple[Ask, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    schedule: str | None = None
+    source: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """A short name, unique within the plan and safe in a path: variant, sweep values, seed."""
+        parts = [slug(self.variant), *(f"{slug(k.rsplit('.', 1)[-1])}-{slug(str(v))}" for k, v in sorted(self.sweep.items()))]
+        return "-".join([*parts, f"s{self.seed}"])
+
+    @property
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """(start, stop) in ticks of each window, stop excluded; the last one may be shorter."""
+        size, end = self.clock.window, self.clock.ticks
+        return tuple((start, min(start + size, end)) for start in range(0, end, size))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A compiled scenario: its cells and where it came from."""
+
+    scenario: str
+    path: str
+    about: str
+    cells: tuple[Cell, ...]
