@@ -101,7 +101,7 @@ class Grammar:
 class _Writing:
     """One text in the making: names its topic once, then says "it"."""
 
-    __slots__ = ("_calls", "_dials", "_donor", "_draw", "_named", "_phrases", "_tables", "_topic", "argument", "level", "side")
+    __slots__ = ("_calls", "_dials", "_donor", "_draw", "_framed", "_named", "_phrases", "_tables", "_topic", "argument", "level", "side")
 
     def __init__(self, grammar: Grammar, draw: dict[str, int], topic: _Topic, stance: float) -> None:
         self._tables = grammar.tables
@@ -111,6 +111,7 @@ class _Writing:
         self._draw = draw
         self._topic = topic
         self._named = False
+        self._framed = False
         self._calls = 0
         self.level = level(stance)
         self.side = (self.level > 2) - (self.level < 2)
@@ -127,7 +128,10 @@ class _Writing:
             bare = False
             if self._on("opened"):
                 parts.append(self._pick("openers", "opener", foreign=True))
-        parts.append(self._hint() if bare else self._body())
+        body = self._hint() if bare else self._body()
+        if self._framed and parts and parts[-1].endswith(":"):
+            parts[-1] = _ended(parts[-1].rstrip(":"))  # one colon is enough
+        parts.append(body)
         if self._on("closed"):
             parts[-1] = _ended(parts[-1])
             parts.append(self._pick("closers", "closer", foreign=True))
@@ -162,7 +166,7 @@ class _Writing:
         """Words that name the topic ahead of the clauses: at will, and always if no clause has a gap for it."""
         if "{" in clause and not self._on("framed"):
             return ""
-        self._named, self._calls = True, 1
+        self._named, self._framed, self._calls = True, True, 1
         word = self._topic.words[self._draw["word"] * len(self._topic.words) >> 32]
         return self._pick("frames", "frame").replace("{w}", word).replace("{h}", self._topic.tag) + " "
 
