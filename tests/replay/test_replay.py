@@ -101,7 +101,9 @@ def test_a_trace_that_changed_since_the_plan_is_refused(tmp_path):
 
 def test_a_csv_file_says_the_same_as_json_lines(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("id,ts,actor,type,parent_id,text\np1,2020-01-01T00:00:00Z,@ann,post,,hello\nr1,2020-01-01T02:30:00Z,@bob,reply,p1,no\n", "utf-8")
+    path.write_text(
+        "id,ts,actor,type,parent_id,text\np1,2020-01-01T00:00:00Z,@ann,post,,hello\nr1,2020-01-01T02:30:00Z,@bob,reply,p1,no\n", "utf-8"
+    )
     assert replay(path, format="csv").episodes.equals(replay(write(tmp_path / "t.jsonl", [POST, REPLY])).episodes)
 
 
@@ -153,7 +155,9 @@ def test_nothing_is_lost_or_doubled_however_the_trace_is_cut(tmp_path_factory, r
     assert len(set(whole.episodes.column("episode").to_pylist())) == whole.episodes.num_rows
 
 
-@pytest.mark.parametrize(("name", "by"), [("rumoureval2017", "ts"), ("locomo", "ts"), ("weibo_ced", "ts"), ("cmv_modes", "order"), ("realtalk", "tick")])
+@pytest.mark.parametrize(
+    ("name", "by"), [("rumoureval2017", "ts"), ("locomo", "ts"), ("weibo_ced", "ts"), ("cmv_modes", "order"), ("realtalk", "tick")]
+)
 def test_recorded_sets_replay_whole(corpora, name, by):
     path = corpora / name / "episodes.jsonl"
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 
 from simflow.errors import RunFailed
-from simflow.runs import find_run, home, list_runs
+from simflow.runs import RunRecord, find_run, home, list_runs
 from simflow.store import Store
 
 
@@ -22,44 +22,59 @@ from simflow.store import Store
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def doctor(run: str | None, root: Path | None, repair: bool, as_json: bool) -> None:
     """Verify the checksums of stored windows and the index of each run (of one RUN, or of all)."""
-    from simflow.run.indexing import index_faults, rebuild_index
-
     state = root or home()
     store = Store(state)
     records = [find_run(state, run)] if run else list_runs(state)
-    found: list[dict[str, str]] = []
-    repaired: list[str] = []
-    for key in store.windows.keys() if run is None else [w.key for r in records for w in r.windows()]:
-        window = store.windows.get(key)
-        faults = window.faults() if window else ["the window is gone"]
-        found += [{"window": key, "fault": fault} for fault in faults]
-        if faults and repair:
-            store.files.remove(store.windows.path(key))
-            repaired.append(f"window {key[:12]} removed; running its scenario again computes it anew")
+    keys = store.windows.keys() if run is None else [w.key for r in records for w in r.windows()]
+    visit = Visit(store, repair=repair)
+    for key in keys:
+        visit.window(key)
     for record in records:
-        data = store.open(record)
-        if any(store.windows.get(w.key) is None for w in data.windows):
-            found.append({"run": record.id, "fault": "a window that the ledger names is not in the store; run the scenario again"})
-            continue
+        visit.index(record)
+    if as_json:
+        click.echo(json.dumps({"runs": len(records), "windows": len(keys), "faults": visit.faults, "repaired": visit.repaired}, indent=1))
+    else:
+        for fault in visit.faults:
+            click.echo(f"{fault.get('run') or 'window ' + fault['window'][:12]}: {fault['fault']}")
+        for line in visit.repaired:
+            click.echo(line)
+        click.echo(f"{len(records)} runs, {len(keys)} windows, {len(visit.faults)} faults", err=True)
+    if visit.faults and not repair:
+        raise RunFailed(
+            f"{len(visit.faults)} faults found", hint="`simflow doctor --repair` removes what is damaged and rebuilds what can be rebuilt"
+        )
+
+
+class Visit:
+    """One look at a project: `faults` found, and what was `repaired`."""
+
+    def __init__(self, store: Store, *, repair: bool) -> None:
+        self.store = store
+        self.repair = repair
+        self.faults: list[dict[str, str]] = []
+        self.repaired: list[str] = []
+
+    def window(self, key: str) -> None:
+        """Verify the checksums of one window."""
+        window = self.store.windows.get(key)
+        faults = window.faults() if window else ["the window is gone; run its scenario again"]
+        self.faults += [{"window": key, "fault": fault} for fault in faults]
+        if window and faults and self.repair:
+            self.store.files.remove(self.store.windows.path(key))
+            self.repaired.append(f"window {key[:12]} removed; running its scenario again computes it anew")
+
+    def index(self, record: RunRecord) -> None:
+        """Compare the index of one run with its windows, if those are there."""
+        from simflow.run.indexing import index_faults, rebuild_index
+
+        data = self.store.open(record)
+        if any(self.store.windows.get(w.key) is None for w in data.windows):
+            return
         try:
             faults = index_faults(data)
-        except (RunFailed, OSError, pa.ArrowException, RuntimeError) as error:
-            faults = [str(error)]
-        found += [{"run": record.id, "fault": fault} for fault in faults]
-        if faults and repair:
+        except (RunFailed, OSError, ValueError, RuntimeError, pa.ArrowException) as error:
+            faults = [f"the index cannot be read: {error}"]
+        self.faults += [{"run": record.id, "fault": fault} for fault in faults]
+        if faults and self.repair:
             rebuild_index(data)
-            repaired.append(f"{record.id}: the index was rebuilt from the windows")
-    if as_json:
-        click.echo(
-            json.dumps({"runs": len(records), "windows": len(store.windows.keys()), "faults": found, "repaired": repaired}, indent=1)
-        )
-    else:
-        for fault in found:
-            click.echo(f"{fault.get('run') or 'window ' + fault['window'][:12]}: {fault['fault']}")
-        for line in repaired:
-            click.echo(line)
-        click.echo(f"{len(records)} runs, {len(store.windows.keys())} windows, {len(found)} faults", err=True)
-    if found and not repair:
-        raise RunFailed(
-            f"{len(found)} faults found", hint="`simflow doctor --repair` removes what is damaged and rebuilds what can be rebuilt"
-        )
+            self.repaired.append(f"{record.id}: the index was rebuilt from the windows")

@@ -56,7 +56,7 @@ def stances(run: RunData) -> list[dict[str, Any]]:
     first, last = _believed(run, run.windows[0].stop), _believed(run, run.windows[-1].stop)
     rows = []
     for topic in run.cell.topics:
-        groups = [p.name for p in run.cell.personas] or [None]
+        groups: list[str | None] = [*(p.name for p in run.cell.personas)] or [None]
         for group in groups:
             before = [v for (agent, name), v in first.items() if name == topic.name and (group is None or persona.get(agent) == group)]
             after = [v for (agent, name), v in last.items() if name == topic.name and (group is None or persona.get(agent) == group)]
