@@ -1,0 +1,219 @@
+"""Runs made by hand: a real ledger and real windows in a real store, so that every screen has something true to show."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from simflow.episode import TABLES, sentence, vectors_schema
+from simflow.runs import Ledger, Progress, RunRecord, WindowRecord
+
+NOW = 1_790_000_000.0
+"""The clock of the goldens."""
+
+NAMES = (
+    ("rosa0", "Rosa Lind", "pensioner"),
+    ("тарас1", "Тарас Шевчук", "young renter"),
+    ("小明2", "王小明", "shop owner"),
+    ("ליאת3", "ליאת כהן", "water engineer"),
+    ("zoë4", "Zoë 🌊 Álvarez", "young renter"),
+    ("omar5", "عمر حداد", "pensioner"),
+    ("ben6", "Ben Okafor", "shop owner"),
+    ("ida7", "Ida Berg", "water engineer"),
+)
+TOPICS = ("water tariff", "council trust")
+SAID = (
+    "The water bill is already half my pension, and now 18% more?",
+    "Тариф зростає, а труби течуть. Спершу полагодьте труби!",
+    "水费上涨对小店影响很大，我们怎么办？",
+    "התוכנית הזאת סבירה אם הכסף הולך לתיקון הדליפות.",
+    "honestly 18% 😤 for rusty pipes 🚰 no thanks",
+    "لا أثق بالمجلس البلدي في هذا الأمر.",
+    "My shop uses 40 m³ a month. I did the sums: it is bad, not fatal.",
+    "We lose a third of the water to leaks; this pays for the repair.",
+)
+
+
+@dataclass
+class Made:
+    """A run made by hand."""
+
+    home: Path
+    record: RunRecord
+    windows: tuple[WindowRecord, ...]
+
+
+def cell_values(ticks: int, window: int, **limits: object) -> dict[str, object]:
+    """As much of a resolved cell as the terminal reads."""
+    return {
+        "scenario": "water-tariff",
+        "variant": "price",
+        "seed": 7,
+        "topics": [{"name": t, "scale": ["opposes", "is unsure about", "supports"]} for t in TOPICS],
+        "personas": [{"name": p, "count": 75} for p in dict.fromkeys(p for _, _, p in NAMES)],
+        "clock": {"ticks": ticks, "window": window, "minutes": 60},
+        "events": [
+            {"name": "announcement", "verb": "post", "at": ticks // 8},
+            {"name": "leak map", "verb": "post", "at": ticks // 2},
+        ],
+        "limits": limits or {"tokens": 5_000_000, "cost": 20.0, "hours": None},
+        "checks": [{"kind": "covered", "args": {"topic": "water tariff", "by": 100, "at_least": 0.95}}],
+        "memory": {"persona_tokens": 160, "relation_tokens": 200, "episode_tokens": 440},
+    }
+
+
+def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.Table], pa.Table, dict[str, int]]:
+    """Tables of one window, the same for the same arguments."""
+    rng = np.random.default_rng(1000 + number)
+    agents = [
+        {"agent": i, "id": id_, "name": name, "persona": p, "is_voice": False, "joined": 0, "about": f"{name}, {p}", "traits": json.dumps({"age": 30 + i})}
+        for i, (id_, name, p) in enumerate(NAMES)
+    ] + [{"agent": 8, "id": "city-council", "name": "city council", "persona": None, "is_voice": True, "joined": 0, "about": None, "traits": None}]
+    rows: list[dict[str, object]] = []
+    for i in range(each):
+        tick = start + i * (stop - start) // each
+        actor = int(rng.integers(0, len(NAMES)))
+        kind = "post" if i % 5 == 0 or not rows else ("reply", "like", "reply", "repost")[i % 4]
+        parent = rows[-1 - int(rng.integers(0, min(len(rows), 3)))] if kind != "post" else None
+        text = SAID[actor] if kind in {"post", "reply", "repost"} else None
+        episode = number * 100_000 + i + 1
+        target = parent["actor"] if parent else None
+        rows.append(
+            {
+                "episode": episode,
+                "tick": tick,
+                "ordinal": i,
+                "actor": actor,
+                "kind": kind,
+                "parent": parent["episode"] if parent else None,
+                "root": parent["root"] if parent else episode,
+                "target": target,
+                "text": text,
+                "sentence": sentence(kind, NAMES[actor][0], target=NAMES[target][0] if target is not None else None, text=text),
+                "event": None,
+                "source": None,
+                "ts": None,
+                "lang": None,
+            }
+        )
+    exposures = [
+        {"tick": r["tick"], "reader": int(reader), "episode": r["episode"], "rank": 0}
+        for r in rows
+        for reader in rng.choice(len(NAMES), size=int(rng.integers(0, len(NAMES))), replace=False)
+    ]
+    edges = []
+    lean = {"pensioner": -0.6, "young renter": -0.2, "shop owner": -0.3, "water engineer": 0.6}
+    for i, (_, _, persona) in enumerate(NAMES):
+        for t, topic in enumerate(TOPICS):
+            value = float(np.clip(lean[persona] * (1 - 0.7 * t) + 0.06 * number * (1 if i % 2 else -0.5) + 0.05 * rng.normal(), -1, 1))
+            evidence = [r["episode"] for r in rows if r["actor"] == i and r["text"]][:3] or [rows[0]["episode"]]
+            edge = number * 1000 + i * 10 + t
+            base = {"kind": "opinion", "of": i, "on_agent": None, "on_topic": topic, "about": None, "weight": 1.5, "evidence": evidence, "last_seen": stop - 5}
+            if number and i % 3 == 0:
+                edges.append({**base, "edge": (number - 1) * 1000 + i * 10 + t, "version": 2, "value": value, "count": 2, "valid_from": start - 20, "valid_to": start + 10, "superseded_by": edge, "learnt": stop})
+            edges.append({**base, "edge": edge, "version": 1, "value": value, "count": 1 + i % 3, "valid_from": start + 10, "valid_to": None, "superseded_by": None, "learnt": stop})
+        edges.append({"edge": number * 1000 + 500 + i, "version": 1, "kind": "attitude", "of": i, "on_agent": (i + 1) % len(NAMES), "on_topic": None, "about": TOPICS[0], "value": 0.4 if i % 2 else -0.5, "weight": 1.0, "evidence": [rows[0]["episode"]], "count": 1, "valid_from": start + 3, "valid_to": None, "superseded_by": None, "last_seen": start + 3, "learnt": stop})
+    personas = [
+        {"agent": i, "tick": stop, "text": f"{name} is a {p}. Mood: tense. Opposes the water tariff, and says so.", "tokens": 17, "evidence": [rows[0]["episode"]]}
+        for i, (_, name, p) in enumerate(NAMES)
+    ]
+    made = {
+        "agents": pa.Table.from_pylist(agents if number == 0 else [], TABLES["agents"]),
+        "episodes": pa.Table.from_pylist(rows, TABLES["episodes"]),
+        "exposures": pa.Table.from_pylist(exposures, TABLES["exposures"]),
+        "edges": pa.Table.from_pylist(edges, TABLES["edges"]),
+        "personas": pa.Table.from_pylist(personas, TABLES["personas"]),
+    }
+    kinds: dict[str, int] = {}
+    for r in rows:
+        kinds[str(r["kind"])] = kinds.get(str(r["kind"]), 0) + 1
+    return made, vectors_schema(4).empty_table(), kinds
+
+
+def make_run(
+    home: Path,
+    *,
+    scenario: str = "water-tariff",
+    cell: str = "price-s7",
+    stamp: str = "20261130-072000",
+    state: str = "running",
+    done: int = 3,
+    of: int = 6,
+    size: int = 250,
+    each: int = 60,
+    heartbeat: float = NOW - 1,
+    now: float = NOW,
+    data: bool = True,
+    reason: str = "",
+    tokens: int = 0,
+    cost: float = 0.0,
+    about: dict[str, object] | None = None,
+    log: bool = True,
+) -> Made:
+    """A run whose first `done` of `of` windows are committed."""
+    from simflow.store import Store
+
+    record = RunRecord(f"{scenario}/{stamp}-{cell}", home / "runs" / scenario / f"{stamp}-{cell}")
+    ledger = Ledger(record)
+    values = cell_values(of * size, size)
+    ledger.begin({"scenario": scenario, "file": f"scenarios/{scenario}.yaml", "variant": "price", "seed": 7, "about": "Does explaining the leaks soften opposition?", "cell": values, **(about or {})})
+    store = Store(home)
+    windows = []
+    for number in range(done):
+        start, stop = number * size, (number + 1) * size
+        kinds: dict[str, int] = {"post": each // 5, "reply": each // 2}
+        key = hashlib.sha256(f"{scenario} {cell} {stamp} {number}".encode()).hexdigest()
+        rows = {"episodes": each, "exposures": each * 4, "edges": 24}
+        if data:
+            made, vectors, kinds = tables(number, start, stop, each)
+            window = store.windows.commit(key, about={"start": start, "stop": stop, "number": number, "queue": (7 * number) % 19}, tables=made, vectors=vectors, truth={}, state={})
+            rows = window.rows
+        windows.append(
+            WindowRecord(number, key, start, stop, rows, {"world": 1.2 + 0.1 * number, "vectors": 2.5, "edges": 0.8, "personas": 0.3, "snapshot": 0.4}, kinds, number == 0, now - 10 * (done - number))
+        )
+    ledger.windows(tuple(windows))
+    tick = of * size if state == "done" else min(of * size, done * size + size // 3)
+    ledger.progress(
+        Progress(state, done, of, tick, of * size, "vectors" if state == "running" else "", each * done, 24 * done, tokens, cost, 12, 1 if done else 0, 41.7, (of * size - tick) / 41.7, now - 95, heartbeat, 4242, reason)  # type: ignore[arg-type]
+    )
+    if log:
+        lines = [{"time": "2026-11-30T07:20:01.000+00:00", "level": "info", "stage": "run", "message": "begins"}]
+        lines += [{"time": f"2026-11-30T07:20:{10 + w.number:02d}.000+00:00", "level": "info", "stage": "window", "message": f"window {w.number} committed", "window": w.number} for w in windows]
+        lines += [{"time": "2026-11-30T07:20:31.000+00:00", "level": "warning", "stage": "world", "message": "missing parents: 3", "window": 1}]
+        if state == "failed":
+            lines += [{"time": "2026-11-30T07:20:41.000+00:00", "level": "error", "stage": "vectors", "message": reason}]
+        (record.path / "log.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    return Made(home, record, tuple(windows))
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    folder = tmp_path / "city" / ".simflow"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("SIMFLOW_HOME", str(folder))
+    for name in ("NO_COLOR", "SIMFLOW_THEME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
+def run(home) -> Made:
+    return make_run(home)
+
+
+@pytest.fixture
+def fresh() -> Callable[..., Made]:
+    """A run whose heartbeat is of this moment."""
+
+    def make(home: Path, **given: object) -> Made:
+        return make_run(home, now=time.time(), heartbeat=time.time(), **given)  # type: ignore[arg-type]
+
+    return make

@@ -1,0 +1,42 @@
+"""`simflow tui`: the terminal, or one look at the ledger as text or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("--home", "homes", multiple=True, help="a project's .simflow folder, or the project itself; several may be given")
+@click.option("--once", is_flag=True, help="print the state of all runs as text and end")
+@click.option("--json", "as_json", is_flag=True, help="print the state of all runs as JSON and end")
+@click.option("--theme", default=None, help="simflow-dark, simflow-light, simflow-contrast, simflow-ansi, or any of Textual's")
+def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None) -> None:
+    """Watch runs and question memories in the terminal.
+
+    Reads the ledger and the committed windows only: closing it never touches a run.
+    """
+    from simflow.runs import home
+
+    roots = [_root(Path(given)) for given in homes] or [home()]
+    if once or as_json:
+        from simflow_tui.status import as_text, as_values
+        from simflow_tui.watch import Watch
+
+        runs = Watch(roots).runs()
+        if as_json:
+            import json
+
+            click.echo(json.dumps(as_values(runs), ensure_ascii=False, indent=1))
+        else:
+            click.echo(as_text(runs))
+        return
+    from simflow_tui.app import SimflowApp
+
+    SimflowApp(roots, theme=theme).run()
+
+
+def _root(given: Path) -> Path:
+    inside = given / ".simflow"
+    return (inside if inside.is_dir() else given).expanduser().absolute()

@@ -1,0 +1,51 @@
+"""A titled box for a few lines that are replaced whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.content import Content
+from textual.widget import Widget
+
+from simflow_tui.tones import Span, lines
+
+Draw = Callable[[int, int], Sequence[Sequence[Span]]]
+"""Makes lines of spans for a width and a height in cells."""
+
+
+class Panel(Widget):
+    """Draws what it is given for the room that it has; never changes its own size."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    Panel {
+        height: auto;
+        border: round $border-blurred;
+        border-title-color: $quiet;
+        border-subtitle-color: $quiet;
+        padding: 0 1;
+    }
+    """
+
+    def __init__(self, title: str = "", *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self.border_title = title
+        self._draw: Draw = _nothing
+        self._seen: object = None
+
+    def show(self, draw: Draw, seen: object = None) -> None:
+        """Draw with `draw` from now on; if `seen` equals that of the last call, nothing has changed and nothing is painted."""
+        if seen is not None and seen == self._seen:
+            return
+        self._draw, self._seen = draw, seen
+        self.refresh()
+
+    def render(self) -> Content:
+        """The lines, as many as there is room for."""
+        width, height = self.content_size
+        return lines(*[list(row) for row in self._draw(max(1, width), max(1, height))][: max(1, height)])
+
+
+def _nothing(width: int, height: int) -> Sequence[Sequence[Span]]:
+    del width, height
+    return ()
