@@ -9,6 +9,7 @@ from __future__ import annotations
 from simflow.plan.address import behaviour, canonical, slug, window_key
 from simflow.plan.distributions import Beta, Choice, Constant, Distribution, Normal, Uniform
 from simflow.plan.remembering import DEFAULT_RELATIONS, Extract, Memory, Models, RelationKind
+from simflow.plan.revive import revive
 from simflow.plan.society import Audience, Clock, Dynamics, Event, Feed, Language, Network, Person, Persona, Platform, Topic, Trigger, Voice
 from simflow.plan.study import Ask, Cell, Check, Limits, Plan, Replay
 
@@ -45,6 +46,7 @@ __all__ = [
     "Voice",
     "behaviour",
     "canonical",
+    "revive",
     "slug",
     "window_key",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simflow.errors import RunFailed
 from simflow.store import Index, RunData, Window
@@ -14,9 +15,11 @@ def index_rows(window: Window) -> pa.Table:
     """Rows of one window in the index: its embedded episodes with their vectors, in order of tick and id."""
     vectors = window.table("vectors")
     episodes = window.table("episodes", list(COLUMNS))
-    rows = episodes.join(vectors, "episode", join_type="inner").sort_by([("tick", "ascending"), ("episode", "ascending")])
+    # Arrow's join cannot carry fixed-size lists, so the vectors are laid beside their episodes by place.
+    found = episodes.take(pc.index_in(vectors.column("episode"), episodes.column("episode")))
     schema = pa.schema([*(episodes.schema.field(c).remove_metadata() for c in COLUMNS), vectors.schema.field("vector")])
-    return rows.select([*COLUMNS, "vector"]).cast(schema)
+    rows = found.append_column("vector", vectors.column("vector")).cast(schema)
+    return rows.sort_by([("tick", "ascending"), ("episode", "ascending")])
 
 
 def open_index(data: RunData) -> Index:

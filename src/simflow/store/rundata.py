@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from simflow.episode import TABLES, TRUTH
 from simflow.errors import NotFound, RunFailed
-from simflow.plan import Cell
+from simflow.plan import Cell, revive
 from simflow.runs import RunRecord, WindowRecord
 from simflow.store.files import Files
 from simflow.store.lance import Index
@@ -59,8 +59,6 @@ class RunData:
             raise NotFound(
                 f"{self.record.path / 'run.yaml'} does not say what was run", hint="the run is from another version or was cut short"
             )
-        from simflow.plan import revive  # noqa: PLC0415
-
         return revive(about["cell"])
 
     @property
