@@ -1,0 +1,183 @@
+"""Persona states: a short text per agent, made again every `memory.refresh` ticks from what the agent did and what is believed of it.
+
+Derived twice: from edges, which are derived from episodes. Each state names the episodes that it rests on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import toktok
+
+from simflow.episode import PERSONAS
+from simflow.memory import beliefs
+from simflow.memory.beliefs import Edge
+from simflow.plan import Cell, Topic
+
+ENCODING = "o200k_base"
+_WARM = frozenset({"like", "repost", "follow", "unmute"})
+_COLD = frozenset({"dislike", "report", "unfollow", "mute"})
+_SPOKE = frozenset({"post", "reply", "quote", "message"})
+_PEOPLE = 4
+_CITED = 3
+
+
+class Line(NamedTuple):
+    """One sentence of a state and the episodes behind it."""
+
+    text: str
+    evidence: tuple[int, ...] = ()
+
+
+def personas(
+    cell: Cell,
+    *,
+    agents: pa.Table,
+    episodes: pa.Table,
+    edges: pa.Table,
+    start: int,
+    stop: int,
+    previous: pa.Table,
+) -> pa.Table:
+    """States at each multiple of `memory.refresh` in (start, stop]; in a run's first window at least at its end, so that there is one.
+
+    episodes: all with tick < stop. edges: all rows learnt by `stop`. previous: states committed before. A state at tick T uses nothing that
+    happened at or after T, and nothing learnt after T.
+    """
+    refresh = cell.memory.refresh
+    due = list(range((start // refresh + 1) * refresh, stop + 1, refresh))
+    if not due and start == 0 and not previous.num_rows:
+        due = [stop]
+    parts = [_states(cell, agents, episodes, edges, tick) for tick in due]
+    return pa.concat_tables(parts) if parts else PERSONAS.empty_table()
+
+
+def _states(cell: Cell, agents: pa.Table, episodes: pa.Table, edges: pa.Table, tick: int) -> pa.Table:
+    refresh = cell.memory.refresh
+    recent = episodes.filter(pc.and_(pc.less(episodes["tick"], tick), pc.greater_equal(episodes["tick"], tick - refresh)))
+    present = beliefs.present(edges, tick)
+    wanted = present.filter(pc.and_(pc.is_in(present["kind"], pa.array(["opinion", "attitude"])), pc.greater(present["count"], 0)))
+    holds: dict[int, list[Edge]] = {}
+    for edge in beliefs.rows(wanted):
+        holds.setdefault(edge.of, []).append(edge)
+    acts: dict[int, list[dict[str, Any]]] = {}
+    for row in recent.select(["episode", "tick", "ordinal", "actor", "kind", "text"]).to_pylist():
+        acts.setdefault(row["actor"], []).append(row)
+    ids = dict(zip(agents["agent"].to_pylist(), agents["id"].to_pylist(), strict=True))
+    topics = {t.name: t for t in cell.topics}
+    goals = {p.name: p.goals for p in cell.personas}
+    who, drafts = [], []
+    for row in agents.select(["agent", "id", "name", "persona", "is_voice", "joined", "about"]).to_pylist():
+        if row["joined"] < tick and not row["is_voice"]:
+            who.append(row["agent"])
+            drafts.append(list(_lines(row, holds.get(row["agent"], []), acts.get(row["agent"], []), goals, topics, ids, tick - 1)))
+    fitted = fit(drafts, cell.memory.persona_tokens)
+    return pa.Table.from_arrays(
+        [
+            pa.array(who, pa.int32()),
+            pa.array([tick] * len(who), pa.int32()),
+            pa.array([text for text, _, _ in fitted], pa.string()),
+            pa.array([tokens for _, tokens, _ in fitted], pa.int32()),
+            pa.array([list(evidence) for _, _, evidence in fitted], pa.list_(pa.int64())),
+        ],
+        schema=PERSONAS,
+    )
+
+
+def _lines(
+    agent: Mapping[str, Any],
+    edges: list[Edge],
+    acts: list[dict[str, Any]],
+    goals: Mapping[str, tuple[str, ...]],
+    topics: Mapping[str, Topic],
+    ids: Mapping[int, str],
+    as_of: int,
+) -> Iterator[Line]:
+    # Most telling first: what does not fit is dropped from the end.
+    kind = f", {agent['persona']}" if agent["persona"] else ""
+    about = f" {agent['about'].rstrip('.')}." if agent["about"] else ""
+    yield Line(f"{agent['name']} (@{agent['id']}){kind}.{about}")
+    for topic in topics.values():
+        line = _stance(topic, [e for e in edges if e.kind == "opinion" and e.on_topic == topic.name], as_of)
+        if line:
+            yield line
+    yield _mood(acts)
+    wishes = goals.get(agent["persona"] or "", ())
+    if wishes:
+        yield Line(f"Wants: {'; '.join(wishes)}.")
+    towards = [e for e in edges if e.kind == "attitude" and e.on_agent is not None and e.holds(as_of)]
+    for sign, verb in ((1, "Sides with"), (-1, "Is at odds with")):
+        strongest = sorted((e for e in towards if e.label == sign), key=lambda e: (-e.weight, e.edge))
+        people: dict[int, Edge] = {}
+        for edge in strongest:
+            if edge.on_agent is not None and len(people) < _PEOPLE:
+                people.setdefault(edge.on_agent, edge)
+        if people:
+            names = ", ".join(f"@{ids.get(a, a)}" for a in people)
+            yield Line(f"{verb} {names}.", tuple(e for edge in people.values() for e in edge.evidence[-1:]))
+    said = [a for a in acts if a["kind"] in _SPOKE and a["text"]]
+    if said:
+        last = max(said, key=lambda a: (a["tick"], a["ordinal"]))
+        yield Line(f'Last wrote at tick {last["tick"]}: "{toktok.truncate(last["text"], 40, ENCODING)[0]}"', (last["episode"],))
+
+
+def _stance(topic: Topic, edges: list[Edge], as_of: int) -> Line | None:
+    now = next((e for e in edges if e.holds(as_of)), None)
+    if now is None:
+        return None
+    verb = topic.scale[now.label + 1]
+    times = "once" if now.count == 1 else f"{now.count} times"
+    text = f"{verb[:1].upper()}{verb[1:]} {topic.name} since tick {now.valid_from} (said {times}, last at {now.last_seen})"
+    before = max(
+        (e for e in edges if e.valid_to is not None and e.valid_from < e.valid_to <= now.valid_from),
+        key=lambda e: e.valid_from,
+        default=None,
+    )
+    cited = now.evidence[-_CITED:]
+    if before is not None:
+        text += f"; before, {topic.scale[before.label + 1]} it from tick {before.valid_from}"
+        cited = before.evidence[-1:] + cited
+    return Line(text + ".", cited)
+
+
+def _mood(acts: list[dict[str, Any]]) -> Line:
+    if not acts:
+        return Line("Mood: quiet, did nothing lately.")
+    kinds = Counter(a["kind"] for a in acts)
+    warm, cold = sum(kinds[k] for k in _WARM), sum(kinds[k] for k in _COLD)
+    spoke = sum(kinds[k] for k in _SPOKE)
+    if warm + cold < 3:
+        mood = "talkative" if spoke >= 3 else "calm"
+    else:
+        share = cold / (warm + cold)
+        mood = "irritated" if share > 0.5 else "tense" if share > 0.25 else "friendly"
+    telling = sorted((a for a in acts if a["kind"] in _WARM | _COLD), key=lambda a: (a["tick"], a["ordinal"]))[-2:]
+    return Line(f"Mood: {mood}; lately {spoke} texts, {warm} friendly and {cold} unfriendly acts.", tuple(a["episode"] for a in telling))
+
+
+def fit(drafts: Iterable[list[Line]], cap: int) -> list[tuple[str, int, tuple[int, ...]]]:
+    """(text, tokens, evidence) of each draft: as many of its first lines as stay within `cap` tokens of the final text."""
+    work = [list(lines) for lines in drafts]
+    counts = toktok.batch_count([_text(lines) for lines in work], ENCODING, threads=1)
+    for at, count in enumerate(counts):
+        tokens = count
+        while tokens > cap and len(work[at]) > 1:
+            work[at].pop()
+            tokens = toktok.batch_count([_text(work[at])], ENCODING, threads=1)[0]
+        if tokens > cap:
+            cut = toktok.truncate(work[at][0].text, cap, ENCODING)[0]
+            work[at] = [Line(cut, work[at][0].evidence)]
+            tokens = toktok.batch_count([cut], ENCODING, threads=1)[0]
+        counts[at] = tokens
+    return [
+        (_text(lines), tokens, tuple(dict.fromkeys(e for line in lines for e in line.evidence)))
+        for lines, tokens in zip(work, counts, strict=True)
+    ]
+
+
+def _text(lines: list[Line]) -> str:
+    return " ".join(line.text for line in lines)
