@@ -62,8 +62,8 @@ class Grammar:
                 ("typo", language.typo),
                 ("switch", language.code_switch),
                 ("framed", 0.35),
-                ("opened", 0.45),
-                ("closed", 0.3),
+                ("opened", 0.5),
+                ("closed", 0.45),
                 ("concede", 0.25),
                 ("quoted", 0.5),
                 ("more", 0.2),
@@ -202,7 +202,7 @@ class _Writing:
         while (at := clause.find("{")) >= 0:
             stop = clause.index("}", at)
             table, slot = (self._tables.pronouns, "pronoun") if self._named else (self._topic.subjects, "subject")
-            forms = table[self._draw[slot] * len(table) >> 32] if self._calls < 2 else table[0]
+            forms = table[self._draw[slot] * len(table) >> 32] if self._calls < 2 else self._tables.again
             self._named = True
             self._calls += 1
             clause = clause[:at] + forms[clause[at + 1 : stop]] + clause[stop + 1 :]

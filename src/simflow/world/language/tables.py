@@ -25,12 +25,17 @@ Forms = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """One split of one language. `phrases` maps a table's name to its clauses; `subjects` and `pronouns` hold case forms by slot."""
+    """One split of one language.
+
+    `phrases` maps a table's name to its clauses; `subjects` and `pronouns` hold case forms by slot, `again` those of the third
+    mention and later ones.
+    """
 
     code: str
     phrases: Mapping[str, tuple[str, ...]]
     subjects: tuple[Forms, ...]
     pronouns: tuple[Forms, ...]
+    again: Forms
     articles: tuple[str, ...]
     quotes: tuple[str, str]
     donor: str
@@ -51,7 +56,7 @@ def load(code: str, split: Split = "all") -> Tables:
     joined = {name: tuple(phrase for half in halves for phrase in table[half]) for name, table in _flat(raw)}
     subjects, pronouns = joined.pop("subjects"), joined.pop("pronouns")
     left, right = raw["quotes"]
-    return Tables(code, joined, subjects, pronouns, tuple(raw["articles"]), (left, right), raw["donor"])
+    return Tables(code, joined, subjects, pronouns, raw["again"], tuple(raw["articles"]), (left, right), raw["donor"])
 
 
 def phrases(code: str, half: Half) -> dict[str, tuple[str, ...]]:
