@@ -1,1 +1,24 @@
-"""The room `memory`: see its README."""
+"""Vectors, claims, edges, persona states, recall and explain: what agents remember and what it rests on.
+
+`open(run, as_of=...)` gives a `MemoryView`; everybody who asks a run's memory asks there. It is imported when it is used, because the
+parts that build memories need none of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simflow.memory.facade import MemoryView
+    from simflow.memory.facade import open_memory as open  # noqa: A004 - `simflow.memory.open(run)` is what it is called
+
+__all__ = ["MemoryView", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    from simflow.memory import facade  # noqa: PLC0415 - see above
+
+    found = {"open": facade.open_memory, "MemoryView": facade.MemoryView}
+    if name not in found:
+        raise AttributeError(f"module 'simflow.memory' has no attribute '{name}'")
+    return found[name]

@@ -1,0 +1,208 @@
+"""The one way in: a run's memory, read-only, at one moment. The command line, engines, the terminal, HTTP and evaluation all ask here."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simflow.errors import BadInput, NotFound
+from simflow.memory import block, recall, situation
+from simflow.memory.block import Block
+from simflow.memory.budget import Line
+from simflow.memory.embedders import load
+from simflow.memory.history import History
+from simflow.memory.linking import Names
+from simflow.memory.recall import Scope
+from simflow.memory.segments import segments
+from simflow.memory.situation import Reader, Situation
+from simflow.memory.topics import Gazetteer
+from simflow.memory.vectors import embed_texts
+from simflow.memory.witness import Witness
+from simflow.plan import Memory
+from simflow.ports import Embedder
+from simflow.store import RunData
+
+
+def open_memory(run: RunData, *, as_of: int | None = None, embedder: Embedder | None = None) -> MemoryView:
+    """A run's memory as of tick `as_of`: nothing that happened at or after it is seen. None is the end of what is committed.
+
+    embedder: the run's own, if it has been made already. Raises BadInput if `as_of` lies outside the run.
+    """
+    return MemoryView(run, as_of=as_of, embedder=embedder)
+
+
+class MemoryView:
+    """One run's memory at one moment. What it reads is kept, so that the second question is cheap; what is committed later is not seen."""
+
+    def __init__(self, run: RunData, *, as_of: int | None = None, embedder: Embedder | None = None) -> None:
+        if not run.windows:
+            raise NotFound(f"{run.record.id} has no committed window yet", hint="`simflow runs` says how far it is")
+        if as_of is not None and not 0 <= as_of <= run.end:
+            raise BadInput(
+                f"tick {as_of} is outside the run, which is committed up to tick {run.end}", hint=f"a tick between 0 and {run.end}"
+            )
+        self.run = run
+        self.cell = run.cell
+        self.as_of = run.end if as_of is None else as_of
+        self._given = embedder
+        self._embed = lru_cache(maxsize=1024)(self._embed_now)
+
+    # ------------------------------------------------------------------------------------------------------------ what it reads
+
+    @cached_property
+    def names(self) -> Names:
+        """Ids, names and aliases of the agents."""
+        return Names(self.run.agents())
+
+    @cached_property
+    def history(self) -> History:
+        """Everything said, with its vectors, up to the windows that begin before `as_of`."""
+        return History(segments(self.run, self.as_of))
+
+    @cached_property
+    def witness(self) -> Witness:
+        """Who witnessed what."""
+        columns = ["episode", "tick", "actor", "kind", "target"]
+        return Witness(self.run.table("episodes", columns=columns), self.run.table("exposures", columns=["tick", "reader", "episode"]))
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder of the run. Raises BadInput if the installed one is not the one that made its vectors."""
+        made = self._given or load(self.cell)
+        theirs = self.run.record.about().get("ids", {}).get("embedder")
+        if theirs is not None and made.id != theirs:
+            raise BadInput(
+                f"{self.run.record.id} was embedded with '{theirs}', and '{made.id}' is installed: their vectors do not mix",
+                hint="install the simflow version of the run, or run the scenario again",
+            )
+        return made
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads situations."""
+        return Reader(self.names, Gazetteer(self.cell.topics), self.cell.events, self.cell.clock)
+
+    @cached_property
+    def _agents(self) -> dict[int, dict[str, Any]]:
+        return {row["agent"]: row for row in self.run.agents().to_pylist()}
+
+    @cached_property
+    def _sentences(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], pa.ChunkedArray]:
+        table = self.run.table("episodes", columns=["episode", "sentence"])
+        keys = table["episode"].to_numpy()
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order, table["sentence"]
+
+    def sentence(self, episode: int) -> str:
+        """The sentence of an episode. Raises NotFound."""
+        keys, order, sentences = self._sentences
+        at = int(np.searchsorted(keys, episode))
+        if at == len(keys) or keys[at] != episode:
+            raise NotFound(f"{self.run.record.id} has no episode {episode}")
+        text: str = sentences[int(order[at])].as_py()
+        return text
+
+    def agent(self, agent: int | str) -> int:
+        """The index of an agent given by index, id or name. Raises NotFound, or BadInput for a name that several share."""
+        if isinstance(agent, str):
+            return self.names.find(agent)
+        if agent not in self.names.ids:
+            raise NotFound(f"there is no agent {agent}", hint=f"{self.run.record.id} has agents 0 to {max(self.names.ids, default=-1)}")
+        return agent
+
+    # --------------------------------------------------------------------------------------------------------------- the answers
+
+    def read(self, about: str, tick: int | None = None) -> Situation:
+        """How a situation is understood at a tick."""
+        return self.reader.read(about, self._tick(tick))
+
+    def recall(self, agent: int | str, tick: int | None, about: str, *, memory: Memory | None = None) -> Block:
+        """What `agent` remembers when it is about to act at `tick` (None: at the end), in the situation `about`: its memory block.
+
+        Only what it witnessed before `tick` is used, unless the scope is the world. memory: other settings than the run's.
+        """
+        who, now, settings = self.agent(agent), self._tick(tick), memory or self.cell.memory
+        read = self.reader.read(about, now)
+        scope = self._scope(who, now, read, settings)
+        lines: list[Line] = list(self._persona(who, now))
+        query = self._embed(about)
+        lines += recall.vector_arm(self.history, query, scope, settings, self._tell)
+        if settings.mode != "vectors":
+            topics = read.topics or self._topics_of(read)
+            lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current)
+        reading = {**situation.describe(read, self.names, [t.name for t in self.cell.topics]), "now": now}
+        return block.build(
+            recall.merge(lines, current=read.current),
+            recall.caps(settings, current=read.current),
+            agent=who,
+            tick=now,
+            about=about,
+            reading=reading,
+        )
+
+    def persona(self, agent: int | str, tick: int | None = None) -> dict[str, Any] | None:
+        """The newest persona state of an agent that was made by `tick`: tick, text, tokens, evidence; None if there is none yet."""
+        who, now = self.agent(agent), self._tick(tick)
+        states = [row for row in self._states.get(who, []) if row["tick"] <= now]
+        return states[-1] if states else None
+
+    # ----------------------------------------------------------------------------------------------------------------- its parts
+
+    @cached_property
+    def _states(self) -> dict[int, list[dict[str, Any]]]:
+        found: dict[int, list[dict[str, Any]]] = {}
+        for row in self.run.table("personas").sort_by("tick").to_pylist():
+            found.setdefault(row["agent"], []).append(row)
+        return found
+
+    def _tick(self, tick: int | None) -> int:
+        if tick is None:
+            return self.as_of
+        if not 0 <= tick <= self.as_of:
+            raise BadInput(
+                f"tick {tick} is not in what is remembered, which ends at tick {self.as_of}", hint=f"a tick between 0 and {self.as_of}"
+            )
+        return tick
+
+    def _scope(self, agent: int, now: int, read: Situation, settings: Memory) -> Scope:
+        # What is asked about may end earlier than what has been witnessed by now.
+        end = now if read.as_of is None else min(read.as_of + 1, now)
+        if settings.scope == "world":
+            return Scope(end, read.since, None)
+        return Scope(end, read.since, self.rows_of(self.witness.seen(agent).before(now)))
+
+    @cached_property
+    def _by_episode(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        order = np.argsort(self.history.episode, kind="stable").astype(np.int64)
+        return self.history.episode[order], order
+
+    def rows_of(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """History rows of episodes, oldest first; episodes without words have none."""
+        keys, order = self._by_episode
+        if not len(keys):
+            return np.empty(0, np.int64)
+        at = np.minimum(np.searchsorted(keys, episodes), len(keys) - 1)
+        return np.sort(order[at[keys[at] == episodes]])
+
+    def _tell(self, row: int) -> str:
+        return self.sentence(int(self.history.episode[row]))
+
+    def _topics_of(self, read: Situation) -> tuple[int, ...]:
+        del read
+        return (0,) if len(self.cell.topics) == 1 else ()
+
+    def _persona(self, agent: int, now: int) -> list[Line]:
+        row = self._agents[agent]
+        kind = f", {row['persona']}" if row["persona"] else ", " + str(row["about"]) if row["about"] else ""
+        state = self.persona(agent, now)
+        text = None if state is None else str(state["text"])
+        evidence = () if state is None else tuple(state["evidence"])
+        return recall.persona_lines(f"{row['name']} (@{row['id']}){kind}", text, evidence)
+
+    def _embed_now(self, about: str) -> npt.NDArray[np.float32]:
+        vector: npt.NDArray[np.float32] = embed_texts([about], self.embedder)[0]
+        return vector
