@@ -6,6 +6,7 @@ parts that build memories need none of it.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ __all__ = ["MemoryView", "open"]
 
 
 def __getattr__(name: str) -> Any:
-    from simflow.memory import facade  # noqa: PLC0415 - see above
-
-    found = {"open": facade.open_memory, "MemoryView": facade.MemoryView}
-    if name not in found:
+    if name not in __all__:  # also how the import machinery asks for submodules
         raise AttributeError(f"module 'simflow.memory' has no attribute '{name}'")
-    return found[name]
+    facade = importlib.import_module("simflow.memory.facade")
+    return facade.open_memory if name == "open" else facade.MemoryView
