@@ -18,7 +18,8 @@ from simflow.memory import beliefs
 from simflow.memory import claims as claiming
 from simflow.memory.beliefs import Edge
 from simflow.memory.claims import PARKED, RULE, Claim, Slot
-from simflow.memory.passages import READ_KINDS, People, passages, texts_of
+from simflow.memory.linking import Names
+from simflow.memory.passages import READ_KINDS, passages, texts_of
 from simflow.memory.rules import RULES, follow_up, read
 from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
@@ -74,7 +75,7 @@ class _Work:
         self.cell, self.extractor, self.episodes = cell, extractor, episodes
         self.kinds = {r.name: r for r in cell.extract.relations}
         self.declared = frozenset(self.kinds)
-        self.people, self.gazetteer = People(agents), Gazetteer(cell.topics)
+        self.names, self.gazetteer = Names(agents), Gazetteer(cell.topics)
         self.old_claims, self.old_edges = _Rows(claims), _Rows(edges)
         self.new_claims: list[Claim] = []
         self.new_edges: list[Edge] = []
@@ -128,7 +129,7 @@ class _Work:
         return found
 
     def _read(self, rows: list[dict[str, Any]], texts: dict[int, str], end: int) -> list[Claim]:
-        batch = passages(rows, self.people, texts)
+        batch = passages(rows, self.names, texts)
         if not batch:
             return []
         result = self.extractor.extract(batch)

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import toktok
 
 from simflow.episode import PERSONAS
-from simflow.memory import beliefs
+from simflow.memory import beliefs, tokens
 from simflow.memory.beliefs import Edge
 from simflow.plan import Cell, Topic
 
-ENCODING = "o200k_base"
 _WARM = frozenset({"like", "repost", "follow", "unmute"})
 _COLD = frozenset({"dislike", "report", "unfollow", "mute"})
 _SPOKE = frozenset({"post", "reply", "quote", "message"})
@@ -81,7 +79,7 @@ def _states(cell: Cell, agents: pa.Table, episodes: pa.Table, edges: pa.Table, t
             pa.array(who, pa.int32()),
             pa.array([tick] * len(who), pa.int32()),
             pa.array([text for text, _, _ in fitted], pa.string()),
-            pa.array([tokens for _, tokens, _ in fitted], pa.int32()),
+            pa.array([size for _, size, _ in fitted], pa.int32()),
             pa.array([list(evidence) for _, _, evidence in fitted], pa.list_(pa.int64())),
         ],
         schema=PERSONAS,
@@ -122,7 +120,7 @@ def _lines(
     said = [a for a in acts if a["kind"] in _SPOKE and a["text"]]
     if said:
         last = max(said, key=lambda a: (a["tick"], a["ordinal"]))
-        yield Line(f'Last wrote at tick {last["tick"]}: "{toktok.truncate(last["text"], 40, ENCODING)[0]}"', (last["episode"],))
+        yield Line(f'Last wrote at tick {last["tick"]}: "{tokens.cut(last["text"], 40)}"', (last["episode"],))
 
 
 def _stance(topic: Topic, edges: list[Edge], as_of: int) -> Line | None:
@@ -162,20 +160,19 @@ def _mood(acts: list[dict[str, Any]]) -> Line:
 def fit(drafts: Iterable[list[Line]], cap: int) -> list[tuple[str, int, tuple[int, ...]]]:
     """(text, tokens, evidence) of each draft: as many of its first lines as stay within `cap` tokens of the final text."""
     work = [list(lines) for lines in drafts]
-    counts = toktok.batch_count([_text(lines) for lines in work], ENCODING, threads=1)
-    for at, count in enumerate(counts):
-        tokens = count
-        while tokens > cap and len(work[at]) > 1:
+    sizes = tokens.counts([_text(lines) for lines in work])
+    for at, size in enumerate(sizes):
+        now = size
+        while now > cap and len(work[at]) > 1:
             work[at].pop()
-            tokens = toktok.batch_count([_text(work[at])], ENCODING, threads=1)[0]
-        if tokens > cap:
-            cut = toktok.truncate(work[at][0].text, cap, ENCODING)[0]
-            work[at] = [Line(cut, work[at][0].evidence)]
-            tokens = toktok.batch_count([cut], ENCODING, threads=1)[0]
-        counts[at] = tokens
+            now = tokens.count(_text(work[at]))
+        if now > cap:
+            work[at] = [Line(tokens.cut(work[at][0].text, cap), work[at][0].evidence)]
+            now = tokens.count(_text(work[at]))
+        sizes[at] = now
     return [
-        (_text(lines), tokens, tuple(dict.fromkeys(e for line in lines for e in line.evidence)))
-        for lines, tokens in zip(work, counts, strict=True)
+        (_text(lines), size, tuple(dict.fromkeys(e for line in lines for e in line.evidence)))
+        for lines, size in zip(work, sizes, strict=True)
     ]
 
 
