@@ -6,7 +6,7 @@ import importlib.metadata
 
 from simflow.errors import NotFound
 from simflow.plan import Cell
-from simflow.ports import Embedder, make_embedder
+from simflow.ports import Embedder
 
 GROUP = "simflow.embedders"
 
@@ -18,4 +18,5 @@ def load(cell: Cell, name: str | None = None) -> Embedder:
     if wanted not in found:
         known = ", ".join(sorted(found)) or "none: is simflow installed?"
         raise NotFound(f"there is no embedder '{wanted}'", hint=f"there are: {known}")
-    return make_embedder(found[wanted].load(), cell)
+    made: Embedder = found[wanted].load()(cell)
+    return made
