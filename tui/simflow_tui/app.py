@@ -20,9 +20,10 @@ from textual.worker import get_current_worker
 
 from simflow.runs import WindowRecord
 from simflow_tui.pages.page import Page
+from simflow_tui.society import Society, newest
 from simflow_tui.tones import FALLBACK, THEMES, parsed
 from simflow_tui.watch import Clock, LogTail, RunView, Watch
-from simflow_tui.widgets.bar import MODES
+from simflow_tui.widgets.bar import MODES, Bar
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class SimflowApp(App[None]):
         self.live = live
         self.choice = Choice()
         self.snapshot = Snapshot()
+        self.society: Society | None = None
         self.said: dict[str, list[tuple[int, str, str]]] = {}
         self._said_for: dict[str, int] = {}
         self._tail: LogTail | None = None
@@ -157,25 +159,51 @@ class SimflowApp(App[None]):
         self.snapshot = snapshot
         if self.choice.run is None and snapshot.runs:
             self.choice.run = snapshot.runs[0].key
-        if self.live and self.selected is not None and self._said_for.get(self.selected.key) != len(snapshot.windows):
+        if self.live and self.behind():
             self.listen()
         self.tell()
+
+    def behind(self) -> bool:
+        """Whether the screen that is on shows less than has been committed."""
+        run, windows = self.selected, self.snapshot.windows
+        if run is None or self.snapshot.key != run.key:
+            return False
+        if self.current_mode == "runs":
+            return self._said_for.get(run.key) != len(windows)
+        known = self.society is not None and self.society.record.path == run.record.path
+        return not known or self.society is None or self.society.done != [w.key for w in windows]
 
     def tell(self) -> None:
         """Have the screen that is on show what is known."""
         if isinstance(self.screen, Page):
             self.screen.news()
 
-    @work(thread=True, exclusive=True, group="said")
+    @work(thread=True, exclusive=True, group="data")
     def listen(self) -> None:
-        """Read what was said last in the selected run."""
-        self.hear()
+        """Read what the selected run has committed since, as far as the screen that is on shows it."""
+        self.gather()
         self.call_from_thread(self.tell)
+
+    def gather(self) -> None:
+        """What the screen that is on needs; safe in any thread."""
+        if self.current_mode == "runs":
+            self.hear()
+        else:
+            self.study()
+
+    def study(self) -> None:
+        """Bring the society of the selected run up to date; safe in any thread."""
+        run, windows, key = self.selected, self.snapshot.windows, self.snapshot.key
+        if run is None or key != run.key:
+            return
+        if self.society is None or self.society.record.path != run.record.path:
+            self.society = Society(run.project, run.record)
+        self.society.advance(windows, stop=lambda: self._closing)
+        if self.current_mode == "society":
+            self.society.count_exposures(windows)
 
     def hear(self) -> None:
         """The newest sentences of the selected run; safe in any thread."""
-        from simflow_tui.society import newest  # noqa: PLC0415 - brings pyarrow, after the first paint
-
         run, windows, key = self.selected, self.snapshot.windows, self.snapshot.key
         if run is None or key != run.key:
             return
@@ -196,6 +224,10 @@ class SimflowApp(App[None]):
             self._wake.set()
 
     # --------------------------------------------------------------------------------------------------------------- actions
+
+    def on_bar_chosen(self, event: Bar.Chosen) -> None:
+        """A mode in the bar was clicked."""
+        self.action_go(event.mode)
 
     def action_go(self, mode: str) -> None:
         """Go to a screen."""

@@ -6,7 +6,6 @@ import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
-EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BIDI = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 # Escape sequences, bells and the like become visible pictures; line breaks and tabs become spaces.
 _PLAIN = {
@@ -103,11 +102,10 @@ def percent(fraction: float) -> str:
 
 
 def bar(fraction: float, width: int) -> tuple[str, str]:
-    """The filled and the empty part of a bar of exactly `width` cells, in eighths of a cell."""
-    eighths = round(max(0.0, min(1.0, fraction)) * width * 8)
-    full, part = divmod(eighths, 8)
-    filled = "█" * full + (EIGHTHS[part] if part else "")
-    return filled, " " * (width - len(filled))
+    """The filled and the empty part of a bar of exactly `width` cells, in half cells; told apart without colour too."""
+    full, half = divmod(round(max(0.0, min(1.0, fraction)) * width * 2), 2)
+    filled = "━" * full + "╸" * half
+    return filled, "─" * (width - len(filled))
 
 
 def spark(values: list[float], width: int) -> str:

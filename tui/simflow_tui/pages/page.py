@@ -66,6 +66,7 @@ class Page(Screen[None]):
 
     MODE: ClassVar[str] = ""
     FILTER: ClassVar[str | None] = None
+    AUTO_FOCUS = "Rows"
     HELP: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", key_display="/")]
 

@@ -162,7 +162,7 @@ def row(run: RunView, *, several: bool) -> Row:
 
     def progress(width: int) -> list[Span]:
         full, rest = bar(run.fraction, max(3, width - 5))
-        return [(full, tone if run.state != "done" else "faint"), (rest.replace(" ", "─"), "faint"), (f" {percent(run.fraction)}", quiet)]
+        return [(full, tone if run.state != "done" else "faint"), (rest, "faint"), (f" {percent(run.fraction)}", quiet)]
 
     return Row(
         run.key,

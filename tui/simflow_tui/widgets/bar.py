@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.content import Content
-from textual.style import Style
+from textual.message import Message
 from textual.widget import Widget
 
 from simflow_tui.figures import clip, plain
-from simflow_tui.tones import TONES, Span, content
+from simflow_tui.tones import Span, content
 from simflow_tui.watch import STATES, RunView
 
 MODES: dict[str, tuple[str, str]] = {
@@ -27,13 +28,22 @@ MODES: dict[str, tuple[str, str]] = {
 }
 """Mode -> (its letter, its name): each is a screen."""
 
+LOGO = len(" simflow  ")
+
 
 class Bar(Widget):
     """Modes on the left, runs by state on the right."""
 
     DEFAULT_CSS: ClassVar[str] = """
-    Bar { dock: top; height: 1; background: $panel; padding: 0 1; }
+    Bar { height: 1; background: $panel; padding: 0 1; }
     """
+
+    class Chosen(Message):
+        """A mode was clicked."""
+
+        def __init__(self, mode: str) -> None:
+            super().__init__()
+            self.mode = mode
 
     def __init__(self, mode: str) -> None:
         super().__init__()
@@ -47,15 +57,22 @@ class Bar(Widget):
             self.counts = counts
             self.refresh()
 
+    def on_click(self, event: events.Click) -> None:
+        """A click on a mode goes there."""
+        at = event.x - 1 - LOGO
+        for mode, (_, name) in MODES.items():
+            if 0 <= at < len(name) + 2:
+                self.post_message(Bar.Chosen(mode))
+                return
+            at -= len(name) + 2
+
     def render(self) -> Content:
         """One line, exactly as wide as the screen."""
-        left: list[Content] = [content((" simflow ", "title"), (" ", ""))]
-        for mode, (letter, name) in MODES.items():
+        left: list[Content] = [content((" simflow  ", "title"))]
+        for mode, (_, name) in MODES.items():
             here = mode == self.mode
-            go = Style.from_meta({"@click": f"app.go('{mode}')"})
-            word = Content.assemble((name[0], TONES["key"]), (name[1:], "bold $foreground" if here else TONES["label"]))
-            left.append((Content.assemble("[", word, "]") if here else Content.assemble(" ", word, " ")).stylize(go))
-            assert letter == name[0].lower()
+            ends = "[]" if here else "  "
+            left.append(content((ends[0], "accent"), (name[0], "key"), (name[1:], "head" if here else "label"), (ends[1], "accent")))
         shown = [(f" {STATES[s][0]} {self.counts[s]}", STATES[s][1]) for s in STATES if self.counts[s] and s not in {"gone", "starting"}]
         line, right = Content.assemble(*left), content(*shown)
         room = self.content_size.width - line.cell_length - right.cell_length
@@ -66,7 +83,7 @@ class Crumbs(Widget):
     """Where one is, from the whole to the part; state and words of warning on the right."""
 
     DEFAULT_CSS: ClassVar[str] = """
-    Crumbs { dock: top; height: 1; padding: 0 2; margin-bottom: 1; }
+    Crumbs { height: 1; padding: 0 2; margin-bottom: 1; }
     .-low Crumbs { margin-bottom: 0; }
     """
 

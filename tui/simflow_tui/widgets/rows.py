@@ -108,6 +108,7 @@ class Rows(ScrollView, can_focus=True):
         empty: str = "nothing here yet",
         follow: bool = False,
         cursor_sign: bool = True,
+        opens: str = "open",
         id: str | None = None,  # noqa: A002 - Textual's name
         classes: str | None = None,
     ) -> None:
@@ -117,6 +118,7 @@ class Rows(ScrollView, can_focus=True):
         self.empty = empty
         self.follow = follow
         self.cursor_sign = cursor_sign
+        self.opens = opens
         self.rows: list[Row] = []
 
     # ------------------------------------------------------------------------------------------------------------------ rows
@@ -168,7 +170,7 @@ class Rows(ScrollView, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Opening needs a row."""
         del parameters
-        return bool(self.rows) if action == "open" else True
+        return bool(self.rows and self.opens) if action == "open" else True
 
     def action_move(self, step: int) -> None:
         """One row up or down."""
@@ -184,7 +186,7 @@ class Rows(ScrollView, can_focus=True):
 
     def action_open(self) -> None:
         """Open the row under the cursor."""
-        if self.current:
+        if self.current and self.opens:
             self.post_message(self.Opened(self, self.current))
 
     def on_click(self, event: events.Click) -> None:
@@ -297,7 +299,8 @@ class Rows(ScrollView, can_focus=True):
             if cut:
                 style = base + parsed(theme, tone).rich_style
                 # The cursor's own colours must stay readable on any tone, so only its background is laid under a coloured word.
-                found.append(Segment(cut, style + (over if tone == "" else RichStyle(bgcolor=over.bgcolor, bold=over.bold))))
+                plain = tone in {"", "dim", "faint", "label"}
+                found.append(Segment(cut, style + (over if plain else RichStyle(bgcolor=over.bgcolor, bold=over.bold))))
                 left -= cell_len(cut)
             if cut != text:
                 break
