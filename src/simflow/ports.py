@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from simflow.plan import Cell
 
 State = dict[str, npt.NDArray[Any]]
 """What an engine needs to go on from a tick: named numpy arrays (no objects; text as fixed-width or utf-8 bytes)."""
@@ -238,21 +237,3 @@ class Remote(Protocol):
     def notes(self) -> Mapping[str, int | float | str]:
         """What a person should know: parked, repaired, audited, silent, by name."""
         ...
-
-
-def make_engine(factory: Any, cell: Cell) -> Engine:
-    """An engine entry point is called with the cell."""
-    engine: Engine = factory(cell)
-    return engine
-
-
-def make_embedder(factory: Any, cell: Cell) -> Embedder:
-    """An embedder entry point is called with the cell."""
-    embedder: Embedder = factory(cell)
-    return embedder
-
-
-def make_extractor(factory: Any, cell: Cell, embedder: Embedder) -> Extractor:
-    """An extractor entry point is called with the cell and the embedder of the run."""
-    extractor: Extractor = factory(cell, embedder)
-    return extractor

@@ -13,18 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from simflow import __version__
 from simflow.errors import RunFailed, SimflowError, Stopped
-from simflow.memory.distil import distil
-from simflow.memory.personas import personas
-from simflow.memory.vectors import embed
 from simflow.plan import Cell, canonical, window_key
 from simflow.run.figures import figures
 from simflow.run.heartbeat import Heartbeat, Listener
 from simflow.run.indexing import add_to_index
 from simflow.run.parts import Parts
+from simflow.run.window import compute, spending, spent, timed
 from simflow.runs import Ledger, Progress, RunRecord, State, WindowRecord, list_runs
 from simflow.store import RunData, Store, Window
 
@@ -114,12 +110,15 @@ class CellRun:
             return WindowResult(done[number], self._figures(number, done))
         if number > len(done):
             raise RunFailed(f"window {number} needs window {number - 1}, which is not committed", hint="run the windows in order")
+        if self.store.windows.get(self.keys[number]) is None:
+            self.parts.ready()
         if not (self.record.path / "run.yaml").exists() or not done:
             self.ledger.begin(self._about())
         if self.record.stop_requested:
             (self.record.path / "stop").unlink(missing_ok=True)
             self._end("stopped", done, "asked to stop")
             raise Stopped(f"{self.record.id} was asked to stop before window {number}", hint="run the scenario again to go on from there")
+        self._within_hours(number, done)
         start, stop = self.windows[number]
         self.ledger.log("info", "window", f"window {number} begins", window=number, start=start, stop=stop)
         with Heartbeat(self.ledger, self._progress("running", done, number), self.listener) as heart:
@@ -143,7 +142,7 @@ class CellRun:
         reused = window is not None
         if window is None:
             window = self._compute(number, heart, seconds)
-        with _timed(seconds, "snapshot", heart):
+        with timed(seconds, "snapshot", heart):
             add_to_index(self.data(), number, window, self.ids["embedder"])
         kinds = Counter(window.table("episodes", ["kind"]).column("kind").to_pylist())
         record = WindowRecord(
@@ -173,38 +172,11 @@ class CellRun:
 
     def _compute(self, number: int, heart: Heartbeat, seconds: dict[str, float]) -> Window:
         start, stop = self.windows[number]
-        before = self.data()
-        engine = self.parts.engine()
-
-        def progress(stage: str, done: int, total: int) -> None:
-            if stage == "world":
-                heart.tell(tick=start + round((stop - start) * done / max(total, 1)))
-
-        with _timed(seconds, "world", heart):
-            state = before.window(number - 1).state() if number else engine.begin()
-            step = engine.advance(state, start, stop, progress=progress)
-            heart.tell(episodes=heart.now.episodes + step.episodes.num_rows, tick=stop)
-        with _timed(seconds, "vectors", heart):
-            vectors = embed(step.episodes, self.parts.embedder(), cache=self.store.root / "cache" / "embeddings")
-        agents = _joined(before.table("agents"), step.agents)
-        episodes = _joined(before.table("episodes"), step.episodes)
-        with _timed(seconds, "edges", heart):
-            distilled = distil(
-                self.cell,
-                self.parts.extractor(),
-                agents=agents,
-                episodes=episodes,
-                claims=before.table("claims"),
-                edges=before.table("edges"),
-                start=start,
-                stop=stop,
-            )
-        with _timed(seconds, "personas", heart):
-            edges = _joined(before.table("edges"), distilled.edges)
-            states = personas(
-                self.cell, agents=agents, episodes=episodes, edges=edges, start=start, stop=stop, previous=before.table("personas")
-            )
-        with _timed(seconds, "snapshot", heart):
+        before = spending(self.parts)
+        draft = compute(self.cell, self.parts, self.data(), number, heart, seconds)
+        bill = spent(before, spending(self.parts))
+        heart.tell(tokens=heart.now.tokens + bill["tokens"], cost=heart.now.cost + bill["cost"])
+        with timed(seconds, "snapshot", heart):
             return self.store.windows.commit(
                 self.keys[number],
                 about={
@@ -213,21 +185,14 @@ class CellRun:
                     "number": number,
                     "previous": self.keys[number - 1] if number else None,
                     "ids": self.ids,
-                    "queue": distilled.queue,
-                    "notes": {**dict(step.notes), **dict(distilled.notes)},
+                    "queue": draft.queue,
+                    "notes": draft.notes,
+                    **bill,
                 },
-                tables={
-                    "agents": step.agents,
-                    "episodes": step.episodes,
-                    "exposures": step.exposures,
-                    "turns": step.turns,
-                    "claims": distilled.claims,
-                    "edges": distilled.edges,
-                    "personas": states,
-                },
-                vectors=vectors,
-                truth=step.truth,
-                state=step.state,
+                tables=draft.tables,
+                vectors=draft.vectors,
+                truth=draft.truth,
+                state=draft.state,
             )
 
     # ----------------------------------------------------------------------------------------------------------- the record
@@ -266,6 +231,8 @@ class CellRun:
             window=number,
             windows=len(self.keys),
             tick=done[-1].stop if done else 0,
+            tokens=before.tokens if before and done else 0,
+            cost=before.cost if before and done else 0.0,
             ticks=self.cell.clock.ticks,
             stage="world",
             episodes=sum(w.rows.get("episodes", 0) for w in done),
@@ -296,6 +263,12 @@ class CellRun:
             "eta": 0.0 if last else (left / rate if rate else None),
         }
 
+    def _within_hours(self, number: int, done: tuple[WindowRecord, ...]) -> None:
+        hours, spent_hours = self.cell.limits.hours, sum(sum(w.seconds.values()) for w in done) / 3600
+        if hours is not None and spent_hours > hours:
+            self._end("stopped", done, f"the limit of {hours:g} hours is reached")
+            raise Stopped(f"the limit of {hours:g} hours was reached before window {number}", hint="raise `limits.hours` and run again")
+
     def _end(self, state: State, done: tuple[WindowRecord, ...], reason: str) -> None:
         last = self._progress(state, done, len(done))
         self.ledger.progress(Progress(**{**_plain(last), "stage": "", "reason": reason, "heartbeat": time.time(), "pid": os.getpid()}))
@@ -317,20 +290,6 @@ class CellRun:
                     f"{self.record.id} is being computed by {who}", hint="watch it with `simflow tui`, or stop it first"
                 ) from None
             yield
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], stage: str, heart: Heartbeat) -> Iterator[None]:
-    heart.tell(stage=stage)
-    began = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - began
-
-
-def _joined(before: pa.Table, new: pa.Table) -> pa.Table:
-    return pa.concat_tables([before, new.select(before.schema.names).cast(before.schema)]) if before.num_rows else new
 
 
 def _plain(progress: Progress) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from simflow.errors import BadInput
 from simflow.plan import Cell
-from simflow.ports import Embedder, Engine, Extractor
+from simflow.ports import Embedder, Engine, Extractor, Remote
 from simflow.store import FORMAT
 
 GROUPS = {"engine": "simflow.engines", "embedder": "simflow.embedders", "extractor": "simflow.extractors"}
@@ -62,6 +62,16 @@ class Parts:
             known = getattr(factory(part, name), "id", None)  # on the class, it costs nothing
             found[part] = known if isinstance(known, str) else makers[part]().id
         return found
+
+    def made(self) -> list[Any]:
+        """The parts that have been made so far."""
+        return list(self._made.values())
+
+    def ready(self) -> None:
+        """Raise BadInput if a part that works through an endpoint cannot, before anything is written."""
+        for part in (self.engine(), self.embedder(), self.extractor()):
+            if isinstance(part, Remote):
+                part.ready()
 
     def _once(self, part: str, make: Callable[[], Any]) -> Any:
         if part not in self._made:
