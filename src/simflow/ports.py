@@ -235,5 +235,5 @@ class Remote(Protocol):
         ...
 
     def notes(self) -> Mapping[str, int | float | str]:
-        """What a person should know: parked, repaired, audited, silent, by name."""
+        """What a person should know since this was last asked: parked, repaired, audited, silent, by name."""
         ...

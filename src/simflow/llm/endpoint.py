@@ -17,6 +17,7 @@ Taping = Literal["off", "record", "replay", "replay-only"]
 T = TypeVar("T")
 
 MODES: tuple[Mode, ...] = ("json_schema", "json", "md_json", "tools")
+TAPINGS: tuple[Taping, ...] = ("off", "record", "replay", "replay-only")
 VARIABLES: dict[str, str] = {
     "OPENAI_API_KEY": "the key; kept out of every file and message",
     "OPENAI_BASE_URL": "address of an OpenAI-compatible server, such as http://localhost:11434/v1; OpenAI itself if unset",
@@ -64,7 +65,7 @@ class Endpoint:
         if base_url and urlsplit(base_url).scheme not in {"http", "https"}:
             raise BadInput("OPENAI_BASE_URL is no http address", hint="for example http://localhost:11434/v1")
         mode = _one_of(env, "SIMFLOW_LLM_MODE", (*MODES, "auto"), "json_schema")
-        taping = _one_of(env, "SIMFLOW_LLM_CACHE", ("off", "record", "replay", "replay-only"), "replay")
+        taping = _one_of(env, "SIMFLOW_LLM_CACHE", TAPINGS, "replay")
         prices = env.get("SIMFLOW_LLM_PRICES")
         return cls(
             model=named,

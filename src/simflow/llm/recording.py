@@ -27,7 +27,8 @@ def address(request: Mapping[str, Any], attempt: int = 0) -> str:
 class Recording:
     """Answers by address. `folder` None with `off` keeps nothing.
 
-    Files are written beside and renamed, so a reader sees a whole answer or none; a file that cannot be read counts as none.
+    Files are written beside and renamed, so a reader sees a whole answer or none; a file that cannot be read counts as none. An
+    answer that proved unusable carries its `failure`: `replay` asks again, `replay-only` fails in the same way.
     """
 
     def __init__(self, folder: Path | None, taping: Taping) -> None:
@@ -58,6 +59,11 @@ class Recording:
         text = json.dumps({"request": dict(request), **answer}, ensure_ascii=True, sort_keys=True, indent=1)
         beside.write_text(text, "utf-8")
         beside.replace(path)
+
+    def blame(self, key: str, kind: str, reason: str) -> None:
+        """Note that a recorded answer proved unusable."""
+        if found := self._read(key):
+            self.put(key, found.pop("request", {}), {**found, "failure": reason, "kind": kind})
 
     def ready(self) -> None:
         """In `replay-only`, raise NotFound if nothing at all is recorded, before any work is done."""

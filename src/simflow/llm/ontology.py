@@ -1,0 +1,135 @@
+"""The scenario's relation kinds, compiled into the pydantic models that an answer must fill.
+
+Two styles. `compact`: small integers and one-letter keys, closed by enums; about 14 tokens a relation. `full`: readable keys, handles and a
+quote; about 70. They say the same; `full` is for reading along and for measuring what compactness saves.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
+
+from simflow.plan import RelationKind, Topic
+
+Style = Literal["compact", "full"]
+STEPS = (-2, -1, 0, 1, 2)
+"""Strength of a relation, from strongly against to strongly for; divided by two it is an edge's value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One thing that can be said: relation `kind`, towards a topic or an agent, about a topic. `number` names it in answers."""
+
+    number: int
+    kind: RelationKind
+    topic: str | None
+
+    @property
+    def towards_agent(self) -> bool:
+        """Whether an answer must name an agent."""
+        return self.kind.on == "agent"
+
+    def words(self) -> str:
+        """What it means, for the model."""
+        if not self.towards_agent:
+            return f'{self.kind.name} of the author on "{self.topic}"'
+        about = f', about "{self.topic}"' if self.topic else ""
+        if self.kind.name == "influence":
+            return f"influence of another person on the author{about}: the author says that this person changed their mind"
+        return f"{self.kind.name} of the author towards another person{about}"
+
+
+def codes(relations: Sequence[RelationKind], topics: Sequence[Topic]) -> tuple[Code, ...]:
+    """Everything that can be said, numbered from 1 in the order of the scenario."""
+    found: list[tuple[RelationKind, str | None]] = []
+    for kind in relations:
+        if kind.on == "topic" or kind.about:
+            found += [(kind, topic.name) for topic in topics]
+        else:
+            found.append((kind, None))
+    return tuple(Code(number, kind, topic) for number, (kind, topic) in enumerate(found, 1))
+
+
+def _salvage(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    # Item by item: one bad item costs itself, not the whole answer; its episode is then missing and asked again.
+    if not isinstance(value, list):
+        return handler(value)
+    kept = []
+    for item in value:
+        try:
+            kept += handler([item])
+        except ValidationError:
+            continue
+    return kept
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The schema without titles, which say nothing and are paid for in each call."""
+        return cast("dict[str, Any]", _untitled(super().model_json_schema(*args, **kwargs)))
+
+
+def _untitled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _untitled(v) for k, v in value.items() if k != "title" or not isinstance(v, str)}
+    return [_untitled(v) for v in value] if isinstance(value, list) else value
+
+
+def _items(item: Any, most: int, about: str) -> Any:
+    return Annotated[list[item], WrapValidator(_salvage), Field(max_length=most, description=about)]
+
+
+def shape(known: Sequence[Code], episodes: int, agents: int, style: Style = "compact") -> type[BaseModel]:
+    """The answer's model for a batch of `episodes`, in whose lines at most `agents` people are numbered.
+
+    Compact: `r` relations of {e episode, c code, a person, v strength}, `n` episodes without any. Full: `relations`, `without_relation`.
+    Equal arguments give the same schema, byte for byte. Raises ValueError without a code or an episode.
+    """
+    if not known or episodes < 1:
+        raise ValueError("a shape needs something that can be said, and an episode")
+    return _shape(tuple(known), episodes, agents, style)
+
+
+@functools.lru_cache(maxsize=512)
+def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) -> type[BaseModel]:
+    full = style == "full"
+    place = _among(range(1, episodes + 1))
+    on_topic = [c.number for c in known if not c.towards_agent]
+    on_agent = [c.number for c in known if c.towards_agent] if agents else []
+    names = ("episode", "relation", "person", "strength") if full else ("e", "c", "a", "v")
+    kinds: list[Any] = []
+    for numbers, person in ((on_topic, False), (on_agent, True)):
+        if not numbers:
+            continue
+        fields: dict[str, Any] = {names[0]: (place, ...), names[1]: (_among(numbers), ...)}
+        if full:
+            fields["author"] = (Annotated[str, Field(max_length=80)], ...)
+        if person:
+            fields[names[2]] = (_among(range(1, agents + 1)), ...)
+        fields[names[3]] = (_among(STEPS), ...)
+        if full:
+            fields["quote"] = (Annotated[str, Field(max_length=200)], ...)
+        title = ("TowardsPerson" if person else "OnTopic") if full else ("P" if person else "T")
+        kinds.append(_model(title, fields))
+    item = functools.reduce(operator.or_, kinds) if kinds else _Closed
+    relations = _items(item, 4 * episodes, "what the lines say")
+    nothing = _items(place, episodes, "lines that say nothing of the kind")
+    lists = ("relations", "without_relation") if full else ("r", "n")
+    return _model("Found", {lists[0]: (relations, ...), lists[1]: (nothing, ...)})
+
+
+def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
+    make: Any = create_model  # its overloads do not take computed fields
+    return cast("type[BaseModel]", make(name, __base__=_Closed, **fields))
+
+
+def _among(values: Sequence[int] | range) -> Any:
+    return Literal[tuple(values)]

@@ -1,0 +1,277 @@
+"""The client room: everything that a call to a model passes through, behind `ask` and `ask_all`.
+
+Instructor turns a pydantic model into a request and an answer into the model. Between the two, in this order: the recording, the
+limits, the pace, the wire. Nothing else in simflow retries, meters or caches calls.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import instructor
+import toktok
+from openai.types.chat import ChatCompletion
+from pydantic import BaseModel, ValidationError
+
+from simflow.llm.endpoint import Endpoint, Mode
+from simflow.llm.meter import Meter
+from simflow.llm.pace import Pace
+from simflow.llm.prices import Price, price
+from simflow.llm.recording import Recording, address
+from simflow.llm.wire import Unreachable, Unusable, Wire
+from simflow.plan import Cell, behaviour, canonical
+from simflow.ports import Usage
+
+M = TypeVar("M", bound=BaseModel)
+ENCODING = "o200k_base"
+_MODES = {
+    "json_schema": instructor.Mode.JSON_SCHEMA,
+    "json": instructor.Mode.JSON,
+    "md_json": instructor.Mode.MD_JSON,
+    "tools": instructor.Mode.TOOLS,
+}
+logging.getLogger("instructor").setLevel(logging.CRITICAL)  # it logs what is raised anyway, message bodies among it
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[M]):
+    """One request: `stable` first and byte-identical over calls, so that a provider can cache it; `text` is what differs.
+
+    shape: the answer's model. attempt: asked for the n-th time, which is a different address in the recording.
+    """
+
+    phase: str
+    stable: str
+    text: str
+    shape: type[M]
+    most: int
+    model: str | None = None
+    temperature: float = 0.0
+    seed: int = 0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[M]):
+    """A validated answer and what it cost; `replayed` if it came from the recording."""
+
+    value: M
+    tokens_in: int
+    tokens_out: int
+    replayed: bool
+
+
+class Room:
+    """One account with one endpoint: engine and extractor of a cell share it."""
+
+    def __init__(self, endpoint: Endpoint, meter: Meter | None = None) -> None:
+        self.endpoint = endpoint
+        self.meter = meter or Meter()
+        self.recording = Recording(endpoint.tapes, endpoint.taping)
+        self.pace = Pace(endpoint.requests_per_minute, endpoint.tokens_per_minute)
+        self._creators: dict[str, Callable[..., Any]] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, cell: Cell) -> Room:
+        """The room of a cell; the same one while any part of the cell holds it. Reads the environment when it is made."""
+        key = address({"cell": canonical(cell) | {"source": {}}})
+        with _lock:
+            room = _rooms.get(key)
+            if room is None:
+                endpoint = Endpoint.from_environment(cell.models.model)
+                account = address({"cell": behaviour(cell), "events": canonical(cell.events), "model": endpoint.model})[:16]
+                ledger = endpoint.tapes / "spent" / f"{account}.jsonl" if endpoint.tapes else None
+                room = cls(endpoint, Meter(cell.limits, ledger))
+                _rooms[key] = room
+            return room
+
+    @functools.cached_property
+    def wire(self) -> Wire:
+        """The connection, made at the first call."""
+        return Wire(self.endpoint, self.pace)
+
+    def ready(self, *models: str | None) -> None:
+        """Raise BadInput if a call could not succeed: no key, a model without a price, nothing recorded to replay."""
+        for model in models or (None,):
+            self.price(model)
+        self.endpoint.ready()
+        self.recording.ready()
+
+    def price(self, model: str | None = None) -> Price:
+        """The price of a model, by default the endpoint's. Raises BadInput if nobody knows it."""
+        return price(model or self.endpoint.model, self.endpoint)
+
+    def usage(self) -> tuple[Usage, ...]:
+        """What was spent in this process, by phase and model."""
+        return self.meter.usage()
+
+    def mode(self) -> Mode:
+        """How answers are given their shape; `auto` asks the endpoint once."""
+        if self.endpoint.mode != "auto":
+            return self.endpoint.mode
+        from simflow.llm.probe import best  # noqa: PLC0415 - the probe asks through this room
+
+        return best(self)
+
+    def ask(self, question: Question[M], *, mode: Mode | None = None) -> Answer[M]:
+        """One answer. Raises Unusable for this question alone, LimitReached, or EndpointFailed for all of them."""
+        model = question.model or self.endpoint.model
+        note: dict[str, Any] = {}
+
+        def create(**request: Any) -> ChatCompletion:
+            try:
+                return self._create(question, model, note, _strict(request))
+            except Exception as error:
+                note["error"] = error
+                raise
+
+        try:
+            value, completion = self._shaped(question, model, mode or self.mode(), create, note)
+        except Unusable as error:
+            self.meter.failed(question.phase, model)
+            if "key" in note:
+                self.recording.blame(note["key"], error.kind, error.reason)
+            raise
+        usage = completion.usage
+        return Answer(
+            cast("M", value), usage.prompt_tokens if usage else 0, usage.completion_tokens if usage else 0, bool(note.get("replayed"))
+        )
+
+    def ask_all(self, questions: Sequence[Question[M]]) -> list[Answer[M] | Unusable | Unreachable]:
+        """Answers in the order of the questions, `concurrency` at a time. What fails one question stands in its place.
+
+        Raises the first error that concerns all of them; calls not yet begun are dropped then, those in flight are waited for.
+        """
+        self.mode()  # probes once, not in each thread
+        with ThreadPoolExecutor(self.endpoint.concurrency, "simflow-llm") as pool:
+            futures: list[Future[Answer[M]]] = [pool.submit(self.ask, q) for q in questions]
+            try:
+                return [_outcome(future) for future in futures]
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _shaped(
+        self, question: Question[M], model: str, mode: Mode, create: Callable[..., Any], note: Mapping[str, Any]
+    ) -> tuple[Any, ChatCompletion]:
+        patched: Any = instructor.patch(create=create, mode=_MODES[mode])
+        request: dict[str, Any] = {
+            "model": model,
+            "messages": [{"role": "system", "content": question.stable}, {"role": "user", "content": question.text}],
+            "temperature": question.temperature,
+            "seed": question.seed,
+            "max_tokens": question.most,
+        }
+        try:
+            # No `context`: with one, Instructor would render messages as templates, and messages hold what agents say.
+            value = patched(response_model=question.shape, max_retries=0, **request)
+        except instructor.core.IncompleteOutputException:
+            raise Unusable("truncated", f"the answer was cut at {question.most} tokens") from None
+        except (instructor.core.InstructorRetryException, ValueError, TypeError, AttributeError, AssertionError, LookupError) as error:
+            if "error" in note:
+                raise note["error"] from None  # ours, and not a fault of the answer
+            raise Unusable("invalid", _short(error.__cause__ or error)) from None
+        return value, value._raw_response  # noqa: SLF001 - Instructor's documented place for the completion
+
+    def _create(self, question: Question[M], model: str, note: dict[str, Any], request: dict[str, Any]) -> ChatCompletion:
+        key = address(request, question.attempt)
+        found = self.recording.get(key)
+        if found is not None:
+            note["replayed"] = True
+            self.meter.replayed(question.phase, model)
+            if "response" not in found:
+                raise Unusable(str(found["kind"]), str(found["failure"])) if "kind" in found else Unreachable(str(found["failure"]))
+            return _usable(found["response"])
+        cost = self.price(model)
+        tokens = count(request)
+        self.meter.take_off(tokens, cost)
+        try:
+            answer = self.wire.call(request, tokens)
+        except Unreachable as error:
+            self.meter.failed(question.phase, model)
+            self.recording.put(key, request, {"failure": str(error)})
+            raise
+        except Unusable as error:
+            self.recording.put(key, request, {"failure": error.reason, "kind": error.kind})
+            raise
+        finally:
+            self.meter.land(tokens, cost)
+        spent = _spent(answer, tokens)
+        self.meter.charge(question.phase, model, cost, *spent)
+        self.recording.put(key, request, {"response": answer})
+        note["key"] = key
+        return _usable(answer)
+
+
+_rooms: weakref.WeakValueDictionary[str, Room] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def count(request: Mapping[str, Any]) -> int:
+    """Prompt tokens of a request, about: its messages and its schema, in OpenAI's newest public encoding."""
+    texts = [str(m.get("content") or "") for m in request.get("messages", ())]
+    texts += [str(request[k]) for k in ("response_format", "tools") if k in request]
+    return int(sum(toktok.batch_count(texts, ENCODING, threads=1))) + 4 * len(texts)
+
+
+def _outcome(future: Future[Answer[M]]) -> Answer[M] | Unusable | Unreachable:
+    try:
+        return future.result()
+    except (Unusable, Unreachable) as error:
+        return error
+
+
+def _strict(request: dict[str, Any]) -> dict[str, Any]:
+    shape = request.get("response_format")
+    if isinstance(shape, dict) and shape.get("type") == "json_schema":
+        shape = {**shape, "json_schema": {**shape["json_schema"], "strict": True}}
+        return {**request, "response_format": shape}
+    return request
+
+
+def _usable(answer: Mapping[str, Any]) -> ChatCompletion:
+    # The endpoint's JSON is kept whole in the recording; here it becomes what Instructor reads, or a reason.
+    try:
+        completion = ChatCompletion.model_validate(answer)
+    except ValidationError as error:
+        raise Unusable("invalid", f"not a chat completion ({_short(error)})") from None
+    if not completion.choices:
+        raise Unusable("empty", "the answer has no choices")
+    message = completion.choices[0].message
+    if message.refusal:
+        raise Unusable("refused", message.refusal[:200])
+    if completion.choices[0].finish_reason == "content_filter":
+        raise Unusable("refused", "the provider's content filter")
+    if not message.content and not message.tool_calls and completion.choices[0].finish_reason != "length":
+        raise Unusable("empty", "the answer has no words")
+    return completion
+
+
+def _spent(answer: Mapping[str, Any], tokens: int) -> tuple[int, int, int]:
+    # (in, of it cached, out). An answer without usage is charged as counted, never as nothing.
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("prompt_tokens_details")
+    said = _whole(usage.get("prompt_tokens"))
+    out = _whole(usage.get("completion_tokens"))
+    cached = _whole(details.get("cached_tokens")) if isinstance(details, dict) else None
+    given = tokens if said is None else said
+    if out is None:
+        out = sum(toktok.batch_count([str(answer.get("choices"))], ENCODING, threads=1))
+    return given, min(cached or 0, given), out
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]
