@@ -158,7 +158,7 @@ def _memory(run: RunData, about: dict[str, Any], console: Console) -> None:
     block = memory.open(run).recall(agent, run.end, f"about to speak about {topic}")
     name = run.agents().column("id").to_pylist()[agent]
     console.print(Text.assemble(("What ", "bold"), (f"@{name}", "bold cyan"), (f" remembers when about to speak about {topic}", "bold")))
-    console.print(Padding(Text(block.text), (0, 0, 1, 2)))
+    console.print(Padding(Text(block.text), (0, 0, 1, 2)), soft_wrap=False, overflow="fold")
 
 
 def liveliest(run: RunData) -> tuple[int, str] | None:

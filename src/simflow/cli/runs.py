@@ -33,7 +33,7 @@ def runs(run: str | None, root: Path | None, log: int, as_json: bool) -> None:
         elif not found:
             click.echo(f"no runs under {state}; `simflow run SCENARIO` makes one", err=True)
         else:
-            Console(soft_wrap=True).print(_listing(found))
+            Console().print(_listing(found))
         return
     record = find_run(state, run)
     if log:
@@ -51,7 +51,7 @@ def runs(run: str | None, root: Path | None, log: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(summary(data), indent=1, ensure_ascii=False))
     else:
-        show(data, Console(soft_wrap=True))
+        show(data, Console())
 
 
 def row(record: RunRecord) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _listing(found: list[RunRecord]) -> Table:
         ("edges", "right"),
         ("heard", "right"),
     ):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+        table.add_column(name, justify=side, no_wrap=name != "run", overflow="fold")  # type: ignore[arg-type]
     for record in found:
         p = record.progress()
         if p is None:
