@@ -16,7 +16,7 @@ class Memory:
     half_life: int = 500
     relations: int = 12
     hops: int = 2
-    refresh: int = 250
+    refresh: int = 120
     persona_tokens: int = 160
     relation_tokens: int = 200
     episode_tokens: int = 440
@@ -47,7 +47,7 @@ DEFAULT_RELATIONS = (
 class Extract:
     """Extraction: a batch every `every` ticks, at most `batch` episodes a call, `evidence_half_life` ticks for weighing evidence."""
 
-    every: int = 50
+    every: int = 40
     batch: int = 20
     relations: tuple[RelationKind, ...] = DEFAULT_RELATIONS
     evidence_half_life: int = 100

@@ -1,0 +1,127 @@
+"""Cells: each variant x each combination of sweep values x each seed, every one of them resolved and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from simflow.plan import Cell, slug
+from simflow.scenario.build import build
+from simflow.scenario.compose import Composer, Filler
+from simflow.scenario.kinds import Reader, shown
+from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, at, plain
+from simflow.scenario.problems import Problem
+
+MAX_CELLS = 20_000
+_FIXED = frozenset({"scenario", "from", "experiment", "schedule", "owner"})
+"""What a variant cannot change."""
+
+
+def cells(tree: Table, folder: Path, reader: Reader) -> list[Cell]:
+    """All cells of a composed tree, in the order of variants, sweep values, seeds."""
+    problems = reader.problems
+    experiment = at(tree, ("experiment",))
+    variants = _variants(tree, problems)
+    sweeps = _sweeps(tree, problems)
+    repeats = _repeats(experiment)
+    count = len(variants) * len(sweeps) * repeats
+    if count > MAX_CELLS:
+        where = experiment.span if experiment else tree.span
+        problems.append(Problem("SF603", f"{count:,} cells; at most {MAX_CELLS:,}", where, "fewer repeats, variants or sweep values"))
+        return []
+    made: list[Cell] = []
+    used: set[str] = set()
+    bare = dataclasses.replace(tree, entries={k: v for k, v in tree.entries.items() if k != "vars"})
+    for (variant, changes), values in itertools.product(variants, sweeps):
+        composer = Composer(problems)
+        resolved = composer.override(composer.override(tree, changes), values)
+        variables = at(resolved, ("vars",))
+        filler = Filler({e.name: e.value for e in variables} if isinstance(variables, Table) else {}, problems)
+        without = dataclasses.replace(resolved, entries={k: v for k, v in resolved.entries.items() if k not in {"vars", "experiment"}})
+        filled = filler.fill(without)
+        assert isinstance(filled, Table)
+        used |= filler.used
+        if "experiment" in bare.entries:
+            filled = dataclasses.replace(filled, entries={**filled.entries, "experiment": bare.entries["experiment"]})
+        sweep = {entry.name: plain(entry.value) for entry in values}
+        cell = build(filled, folder, reader, variant=variant, sweep=sweep)
+        if cell is not None:
+            made += [dataclasses.replace(cell, seed=cell.seed + n) for n in range(repeats)]
+    _unused(tree, used, problems)
+    _names(tree, made, problems)
+    return made
+
+
+def _variants(tree: Table, problems: list[Problem]) -> list[tuple[str, list[Entry]]]:
+    found = at(tree, ("experiment", "variants"))
+    if not isinstance(found, Table) or not found.entries:
+        return [("base", [])]
+    return [(e.name, _allowed(e.value, problems)) for e in found if isinstance(e.value, Table)] or [("base", [])]
+
+
+def _allowed(changes: Table, problems: list[Problem]) -> list[Entry]:
+    kept = []
+    for change in changes:
+        if change.name.split(".")[0] in _FIXED:
+            what = f"'{change.name.split('.')[0]}' cannot differ between variants"
+            problems.append(Problem("SF602", what, change.key.span, "it is the same for the whole scenario"))
+        else:
+            kept.append(change)
+    return kept
+
+
+def _sweeps(tree: Table, problems: list[Problem]) -> list[list[Entry]]:
+    found = at(tree, ("experiment", "sweep"))
+    if not isinstance(found, Table):
+        return [[]]
+    axes: list[list[Entry]] = []
+    for entry in found:
+        if not isinstance(entry.value, Items) or not entry.value.items or not _allowed(Table({entry.name: entry}, found.span), problems):
+            continue
+        seen: set[str] = set()
+        for item in entry.value.items:
+            if repr(plain(item)) in seen:
+                problems.append(Problem("SF604", f"{shown(item)} is swept twice", item.span, "take one out"))
+            seen.add(repr(plain(item)))
+        axes.append([Entry(entry.key, item) for item in entry.value.items])
+    return [list(combination) for combination in itertools.product(*axes)]
+
+
+def _repeats(experiment: Node | None) -> int:
+    found = at(experiment, ("repeats",)) if experiment is not None else None
+    value = found.value if isinstance(found, Scalar) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 100_000 else 1
+
+
+def _unused(tree: Table, used: set[str], problems: list[Problem]) -> None:
+    variables = at(tree, ("vars",))
+    if isinstance(variables, Table):
+        for entry in variables:
+            if entry.name not in used:
+                text = f"the variable '{entry.name}' is never used"
+                problems.append(Problem("SF806", text, entry.key.span, f"write ${{{entry.name}}} where it should stand", "warning"))
+
+
+def _names(tree: Table, made: list[Cell], problems: list[Problem]) -> None:
+    # Folders of runs are named after cells: two variants whose names differ only in signs would share one.
+    seen: dict[str, str] = {}
+    for name in dict.fromkeys(cell.variant for cell in made):
+        other = seen.setdefault(slug(name), name)
+        if other != name:
+            entry = at(tree, ("experiment", "variants"))
+            span = entry.entries[name].key.span if isinstance(entry, Table) else tree.span
+            problems.append(Problem("SF605", f"'{name}' and '{other}' would be the same name in a path", span, "rename one"))
+
+
+def differences(cell: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(dotted key, value in base, value in cell) of all that differs between two canonical cells; None where there is none."""
+    for key in dict.fromkeys([*base, *cell]):
+        old, new = base.get(key), cell.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            for path, a, b in differences(new, old):
+                yield f"{key}.{path}", a, b
+        elif old != new:
+            yield key, old, new

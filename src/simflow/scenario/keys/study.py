@@ -1,0 +1,177 @@
+"""Keys about the study: experiment, questions, checks, patterns, limits."""
+
+from __future__ import annotations
+
+from simflow.scenario.kinds import Amount, Fields, Key, Kind, ListOf, MapOf, Number, Share, Text, When, Whole
+from simflow.scenario.kinds import Reader as _Reader
+from simflow.scenario.nodes import Items, Node, Table
+
+
+class _Anything(Kind):
+    """A value that is checked where it is applied."""
+
+    says = "a value"
+
+    def read(self, node: Node, reader: _Reader) -> Node:
+        """The node itself."""
+        del reader
+        return node
+
+    def schema(self) -> dict[str, object]:
+        """Whatever stands there."""
+        return {}
+
+
+class _Changes(_Anything):
+    """Changes to the scenario, by dotted key."""
+
+    says = "a map of changes such as `events.announcement.post: ...`"
+
+    def read(self, node: Node, reader: _Reader) -> Node:
+        """The map."""
+        return node if isinstance(node, Table) else self.wrong(node, reader, "write {} for a variant that changes nothing")  # type: ignore[return-value]
+
+    def schema(self) -> dict[str, object]:
+        """A map."""
+        return {"type": "object"}
+
+
+class _Values(_Anything):
+    """Values that a key takes in turn."""
+
+    says = "a list of values"
+
+    def read(self, node: Node, reader: _Reader) -> Node:
+        """The list."""
+        if isinstance(node, Items) and node.items:
+            return node
+        return self.wrong(node, reader, "write the values as a list: [0.0, 0.4, 0.8]")  # type: ignore[return-value]
+
+    def schema(self) -> dict[str, object]:
+        """A list."""
+        return {"type": "array", "minItems": 1}
+
+
+EXPERIMENT = Fields(
+    "experiment",
+    (
+        Key("seed", Whole(0, 2**62), "Seed of the first repetition; the next ones count up.", "7", "seed", ("world: every draw",), "1"),
+        Key("repeats", Whole(1, 100_000), "Repetitions, each with its own seed.", "5", "seed", ("plan: cells",), "1"),
+        Key(
+            "variants",
+            MapOf(_Changes(), "variants"),
+            "Named changes of this scenario, by dotted key; each is a run of its own. `null` removes.",
+            "{price: {}, leaks: {events.announcement.post: We lose a third of our water.}}",
+            "variant",
+            ("plan: cells",),
+            "one, called base",
+        ),
+        Key(
+            "sweep",
+            MapOf(_Values(), "keys"),
+            "Values that a key takes in turn; several keys give each combination.",
+            "{network.homophily.strength: [0.0, 0.4, 0.8]}",
+            "sweep",
+            ("plan: cells",),
+        ),
+    ),
+)
+
+ASK = Fields(
+    "a question",
+    (
+        Key("who", ListOf(Text()), "A persona, or residents by id.", "pensioner", "ask.persona", ("ask",), "everybody"),
+        Key("at", When(end=True), "When it is put.", "end", "ask.at", ("ask",), "end"),
+        Key("question", Text(), "The question.", "Would you accept the new bill, and why?", "ask.question", ("ask",), required=True),
+    ),
+    short="question",
+)
+
+_CHECK = ("run: checks",)
+_TOPIC = Key("topic", Text(), "The topic; may be left out if there is one only.", "water tariff", "checks", _CHECK)
+_PERSONA = Key("persona", Text(), "Residents of this persona only.", "pensioner", "checks", _CHECK)
+_BETWEEN = Key("between", ListOf(Number(-1e9, 1e9), exactly=2), "Lowest and highest value that is fine.", "[5%, 95%]", "checks", _CHECK)
+_LEAST = Key("at_least", Number(-1e9, 1e9), "Lowest value that is fine.", "95%", "checks", _CHECK)
+_MOST = Key("at_most", Number(-1e9, 1e9), "Highest value that is fine.", "0.4", "checks", _CHECK)
+
+CHECKS: dict[str, Fields] = {
+    "covered": Fields(
+        "covered",
+        (
+            _TOPIC,
+            Key("by", When(end=True), "By when.", "100", "checks", _CHECK, "end"),
+            Key("at_least", Share(), "Part of the residents that saw a post on it.", "95%", "checks", _CHECK, "100%"),
+        ),
+    ),
+    "share": Fields(
+        "share",
+        (
+            _TOPIC,
+            Key("stance", Text(), "One of the three verbs of the topic's scale.", "opposes", "checks", _CHECK, required=True),
+            _PERSONA,
+            _BETWEEN,
+            _LEAST,
+            _MOST,
+        ),
+    ),
+    "measure": Fields(
+        "measure",
+        (
+            Key("name", Text(), "A measure's name.", "variance", "checks", _CHECK, required=True),
+            _TOPIC,
+            _PERSONA,
+            _BETWEEN,
+            _LEAST,
+            _MOST,
+            Key("at", When(end=True), "When it is taken.", "end", "checks", _CHECK, "end"),
+        ),
+    ),
+    "episodes": Fields(
+        "episodes", (Key("kind", Text(), "Kind of episode; all if left out.", "reply", "checks", _CHECK), _BETWEEN, _LEAST, _MOST)
+    ),
+}
+
+PATTERNS: dict[str, Fields] = {
+    "measure": Fields(
+        "measure",
+        (
+            Key("name", Text(), "A measure's name.", "variance", "patterns", _CHECK, required=True),
+            _TOPIC,
+            _PERSONA,
+            Key("value", Number(-1e9, 1e9), "What was observed.", "0.31", "patterns", _CHECK, required=True),
+            Key("tolerance", Number(0.0, 1e9), "How far off still counts as reproduced.", "0.05", "patterns", _CHECK, required=True),
+            Key("at", When(end=True), "When it is taken.", "end", "patterns", _CHECK, "end"),
+        ),
+    ),
+}
+
+
+class Single(Fields):
+    """A map with exactly one key, which says what is checked."""
+
+    def __init__(self, title: str, kinds: dict[str, Fields]) -> None:
+        keys = tuple(Key(name, kind, f"Checks {name}.", "", title.rsplit(" ", 1)[-1] + "s", _CHECK) for name, kind in kinds.items())
+        super().__init__(title, keys, check=_single)
+
+
+def _single(section: Fields | object, reader: _Reader) -> None:
+    node = section.node  # type: ignore[attr-defined]
+    if len(node.entries) != 1:
+        reader.add(
+            "SF413", f"one check a line; this has {len(node.entries)} keys", node.span, "write `- covered: {topic: ..., at_least: 95%}`"
+        )
+
+
+CHECK_LIST = ListOf(Single("a check", CHECKS))
+PATTERN_LIST = ListOf(Single("a pattern", PATTERNS))
+ASKS = MapOf(ASK, "questions")
+
+LIMITS = Fields(
+    "limits",
+    (
+        Key("tokens", Amount(), "Tokens of models.", "5M", "limits.tokens", ("run: limits",)),
+        Key("cost", Amount(), "Money, in US dollars.", "20", "limits.cost", ("run: limits",)),
+        Key("hours", Amount(), "Hours of a run.", "8", "limits.hours", ("run: limits",)),
+    ),
+)
+__all__ = ["ASKS", "CHECKS", "CHECK_LIST", "EXPERIMENT", "LIMITS", "PATTERNS", "PATTERN_LIST", "Single"]
