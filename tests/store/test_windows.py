@@ -105,6 +105,7 @@ def test_a_window_killed_while_it_is_written_does_not_exist(tmp_path, when):
     assert windows.get(KEY) is None
     assert windows.keys() == []
     assert commit(windows).faults() == []
+    assert list((tmp_path / "staging").iterdir()) == [], "what the killed process left is swept away"
 
 
 @given(

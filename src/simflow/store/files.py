@@ -11,6 +11,9 @@ from pathlib import Path
 
 import fsspec
 
+STAGING = "staging"
+"""Folders that are being filled, named by the process that fills them."""
+
 
 class Files:
     """Paths are relative to `root` and use `/`. Writing is atomic: a reader sees the old file, the new file, or none."""
@@ -65,7 +68,8 @@ class Files:
         if not self.local:
             yield Folder(self, path)
             return
-        staging = f"{path.rsplit('/', 1)[0]}/.staging-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._sweep()
+        staging = f"{STAGING}/{os.getpid()}-{uuid.uuid4().hex[:8]}"
         Path(self.full(staging)).mkdir(parents=True)
         try:
             yield Folder(self, staging)
@@ -80,6 +84,23 @@ class Files:
                         raise
         finally:
             shutil.rmtree(self.full(staging), ignore_errors=True)
+
+    def _sweep(self) -> None:
+        # What a killed process left half-written is of no use to anybody.
+        for name in self.list(STAGING):
+            writer = name.split("-", 1)[0]
+            if not (writer.isdigit() and _alive(int(writer))):
+                shutil.rmtree(self.full(f"{STAGING}/{name}"), ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 class Folder:

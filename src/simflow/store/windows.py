@@ -93,7 +93,7 @@ class Windows:
 
     def keys(self) -> list[str]:
         """Keys of all committed windows."""
-        return [k for shard in self.files.list("windows") for k in self.files.list(f"windows/{shard}") if not k.startswith(".")]
+        return [k for shard in self.files.list("windows") for k in self.files.list(f"windows/{shard}")]
 
     def commit(
         self,
