@@ -1,0 +1,354 @@
+"""What events do to the society: posts of voices, broadcasts, nudges, mutes, bans, arrivals, departures, feeds, agendas."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simflow.errors import BadInput
+from simflow.plan import Cell, Event, Feed
+from simflow.world import names, population
+from simflow.world.draws import F64, Bools, Draws, Ints, grid, name_key
+from simflow.world.feed import Ranking
+from simflow.world.founding import NEWSROOM
+from simflow.world.log import Log
+from simflow.world.opinion import ONE
+from simflow.world.reactions import ANNOUNCEMENT, JOIN, LEAVE
+from simflow.world.settings import Settings
+from simflow.world.society import Society
+from simflow.world.timeline import Timeline, audience, fired_ticks, holds, row_of, topic_of
+from simflow.world.writing import ALONE, key
+
+
+class Happenings:
+    """Applies a cell's events, tick by tick. What it derives (`activity`, `hidden`, `ranking`, ...) is a function of society and tick."""
+
+    def __init__(self, cell: Cell, seeds: Sequence[int], society: Society, settings: Settings, log: Log) -> None:
+        self.cell, self.seeds, self.society, self.settings, self.log = cell, tuple(seeds), society, settings, log
+        self.timeline = Timeline.of(cell)
+        self.personas = {p.name: k for k, p in enumerate(cell.personas)}
+        self.topics = {t.name: k for k, t in enumerate(cell.topics)}
+        self.words = [(t.name, *t.words) for t in cell.topics]
+        self.by_key = {name_key(e.name): e for e in cell.events}
+        self.base_feeds = [cell.platform.feed, *(p.feed or cell.platform.feed for p in cell.personas)]
+        self.horizon = max(feed.horizon for feed in self.base_feeds)
+        self.draws: Draws = society.draws(seeds)
+        self.announced: list[dict[str, Any]] = []
+        self.everybody: Ints = np.empty(0, np.int64)
+        self.activity: F64 = np.empty(0)
+        self.phase: Ints = np.empty(0, np.int8)
+        self.places: list[Ints] = []
+        self.hidden: Bools | None = None
+        self.salience: F64 = np.ones(len(cell.topics))
+        self.ranking: Ranking
+        self._changes: frozenset[int] = frozenset()
+        self._named: list[dict[str, int]] | None = None
+        self._volatile = False
+        self._span = (0, 0)
+        self._triggers = any(e.when is not None for e in cell.events)
+        self._pushes = any(e.verb == "broadcast" for e in cell.events)
+
+    def prepare(self, start: int, stop: int) -> None:
+        """Look up which ticks of [start, stop) need work, and what is in force."""
+        own = {p.joins for p in self.cell.personas} | {p.leaves for p in self.cell.personas if p.leaves is not None}
+        self._changes = frozenset(t for t in own if start <= t < stop).union(
+            *(self.timeline.changes(start, stop, fired_ticks(self.society, k)) for k in range(len(self.seeds)))
+        )
+        self._span = (start, stop)
+        self._derive(start)
+
+    def at(self, tick: int) -> dict[str, Ints] | None:
+        """Apply what happens at the beginning of `tick`; the nudges as rows of agent, topic, self_term, clip, or None."""
+        self.announced = []
+        changed = self._volatile or tick in self._changes
+        if changed:
+            self._come_and_go(tick)
+            self._derive(tick)
+        if not (self._fire(tick) or changed):
+            return None
+        nudges = [
+            change
+            for replicate in range(len(self.seeds))
+            for event in self._moments(tick, replicate)
+            for change in self._apply(event, tick, replicate)
+        ]
+        self._derive(tick)
+        if not nudges:
+            return None
+        return {name: np.concatenate([part[name] for part in nudges]) for name in nudges[0]}
+
+    def broadcasts(self, tick: int) -> list[tuple[int, Ints]]:
+        """(row of the post, its audience) of what was broadcast in the tick before."""
+        if not self._pushes:
+            return []
+        posts, society = self.society.posts, self.society
+        found = []
+        for row in range(*posts.first_row(np.array([tick - 1, tick])).tolist()):
+            if posts["boost"][row] == 2:
+                replicate = int(society.replicate[posts["author"][row]]) if len(society.replicate) else 0
+                event = self.by_key[int(posts["event"][row])]
+                who = self._audience(event, replicate)
+                found.append((row, who[who != posts["author"][row]]))
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- what is in force
+
+    def _derive(self, tick: int) -> None:
+        society = self.society
+        self.draws = society.draws(self.seeds)
+        here = (society.joined <= tick) & (tick < society.left) & (society.persona >= 0)
+        hidden = np.zeros(society.count, dtype=bool)
+        feeds: list[Feed] = list(self.base_feeds)
+        reads = society.persona.astype(np.int64) + 1
+        salience = np.ones((len(self.seeds), len(self.cell.topics)))
+        self._volatile = False
+        for replicate in range(len(self.seeds)):
+            for event in self.timeline.in_force(tick, fired_ticks(society, replicate)):
+                if event.verb in {"mute", "ban"}:
+                    row = self._row(event.target, event, replicate)
+                    hidden[row] = True
+                    here[row] &= event.verb == "mute"
+                elif event.verb == "agenda":
+                    salience[replicate, self._topic(event)] *= 1.0 if event.amount is None else event.amount
+                elif event.feed is not None:
+                    feeds.append(event.feed)
+                    reads[self._audience(event, replicate, everybody=True)] = len(feeds) - 1
+                    self._volatile |= event.to.topic is not None or event.to.stance_min > -1.0 or event.to.stance_max < 1.0
+        self.everybody = np.flatnonzero(here)
+        self.activity = society.activity[self.everybody]
+        self.phase = society.phase[self.everybody]
+        whose = society.replicate[self.everybody] if len(society.replicate) else np.zeros(len(self.everybody), np.int32)
+        self.places = [self.everybody[whose == k] for k in range(len(self.seeds))]
+        self.hidden = hidden if hidden.any() else None
+        self.salience = salience
+        fade = self.cell.clock.minutes / self.settings.fade_minutes
+        self.ranking = Ranking.of_feeds(feeds, reads, self.horizon, self.settings.pool, fade)
+
+    def _fire(self, tick: int) -> bool:
+        if not self._triggers:
+            return False
+        new = []
+        for replicate in range(len(self.seeds)):
+            for event in self.timeline.waiting(tick, fired_ticks(self.society, replicate)):
+                posts = self.society.posts
+                author = posts["author"][slice(*posts.first_row(np.array([tick - 1, tick])).tolist())]
+                recent = int((self.society.replicate[author] == replicate).sum()) if len(self.society.replicate) else len(author)
+                if event.when is not None and holds(event.when, self.society, self.places[replicate], self.topics, recent):
+                    new.append((replicate, name_key(event.name), tick))
+        if new:
+            self.society.fired = np.concatenate([self.society.fired, np.array(new, np.int64)])
+            for replicate in range(len(self.seeds)):
+                self._changes |= self.timeline.changes(tick, self._span[1], fired_ticks(self.society, replicate))
+        return bool(new)
+
+    def _moments(self, tick: int, replicate: int) -> list[Event]:
+        return self.timeline.moments(tick, fired_ticks(self.society, replicate))
+
+    # ------------------------------------------------------------------------------------------------------------ the verbs
+
+    def _apply(self, event: Event, tick: int, replicate: int) -> list[dict[str, Ints]]:
+        match event.verb:
+            case "post" | "broadcast":
+                self._announce(event, tick, replicate)
+            case "nudge":
+                return [self._nudge(event, replicate)]
+            case "join":
+                self._join(event, tick, replicate)
+            case "leave":
+                self._leave(event, tick, replicate)
+            case _:
+                pass
+        return []
+
+    def _announce(self, event: Event, tick: int, replicate: int) -> None:
+        row = self._newsroom(tick, replicate) if event.by is None else self._row(event.by, event, replicate)
+        topic = topic_of(event, self.words, self.topics)
+        stance = np.zeros(1, np.int64)
+        if event.stance is not None:
+            stance = np.clip(grid(np.array([event.stance])), -ONE, ONE)
+        elif self.society.persona[row] >= 0 and topic >= 0:
+            stance = self.society.x[[row], topic]
+        same = sum(1 for one in self.announced if one["kind"] == ANNOUNCEMENT and one["author"][0] == row)
+        author = np.array([row])
+        local = self.society.local[author] if len(self.society.local) else author
+        ids = key(local, tick, ANNOUNCEMENT, same)
+        self.announced.append(
+            {
+                "id": ids,
+                "author": author,
+                "topic": topic,
+                "stance": stance,
+                "kind": ANNOUNCEMENT,
+                "root": ids,
+                "relation": ALONE,
+                "words": ids,
+                "words_kind": ANNOUNCEMENT,
+                "event": name_key(event.name),
+                "person": -1,
+                "saying": -1,
+                "boost": 2 if event.verb == "broadcast" else 1,
+            }
+        )
+
+    def _nudge(self, event: Event, replicate: int) -> dict[str, Ints]:
+        society, topic = self.society, self._topic(event)
+        who = self._audience(event, replicate)
+        amount = int(grid(np.array([event.amount or 0.0]))[0])
+        free = society.x[who, topic] + amount
+        society.x[who, topic] = np.clip(free, -ONE, ONE)
+        society.x0[who, topic] = np.clip(society.x0[who, topic] + amount, -ONE, ONE)
+        clip = society.x[who, topic] - free
+        return {"agent": who, "topic": np.full(len(who), topic), "self_term": np.full(len(who), amount), "clip": clip}
+
+    def _join(self, event: Event, tick: int, replicate: int) -> None:
+        society = self.society
+        if event.persona is None:
+            away = np.flatnonzero((society.persona >= 0) & (society.left <= tick) & self._mine(replicate))
+            who = self._audience(event, replicate, among=away)
+            society.left[who] = population.NEVER
+            society.seen[who] = tick
+        else:
+            who = self._arrive(self.personas[event.persona], max(1, round(event.amount or 1)), tick, replicate)
+        self._moment(JOIN, who, tick, event)
+
+    def _leave(self, event: Event, tick: int, replicate: int) -> None:
+        to = event.to if event.persona is None else dataclasses.replace(event.to, personas=(event.persona,))
+        who = self._audience(dataclasses.replace(event, to=to), replicate)
+        if event.amount is not None:
+            count = round(event.amount * len(who)) if event.amount <= 1.0 else round(event.amount)
+            lot = np.argsort(self.draws.pair_bits("leaves", tick, who, np.full(len(who), name_key(event.name))), kind="stable")
+            who = np.sort(who[lot[:count]])
+        self.society.left[who] = tick
+        self._moment(LEAVE, who, tick, event)
+
+    def _come_and_go(self, tick: int) -> None:
+        society = self.society
+        residents = society.persona >= 0
+        if tick > 0:
+            self._moment(JOIN, np.flatnonzero(residents & (society.joined == tick)), tick, None)
+        self._moment(LEAVE, np.flatnonzero(residents & (society.left == tick)), tick, None)
+
+    def _moment(self, kind: int, who: Ints, tick: int, event: Event | None) -> None:
+        if not len(who):
+            return
+        local = self.society.local[who] if len(self.society.local) else who
+        self.announced.append(
+            {
+                "id": key(local, tick, kind),
+                "kind": kind,
+                "actor": who,
+                "parent": -1,
+                "root": -1,
+                "target": -1,
+                "topic": -1,
+                "event": 0 if event is None else name_key(event.name),
+            }
+        )
+
+    # ------------------------------------------------------------------------------------------------------------- arrivals
+
+    def _arrive(self, persona: int, count: int, tick: int, replicate: int) -> Ints:
+        society = self.society
+        at = int(self._mine(replicate).sum())
+        draws = Draws([self.seeds[replicate]])
+        local = np.arange(at, at + count)
+        new = population.draw(self.cell, self.settings, draws, local, np.full(count, persona, np.int16), np.full(count, -1, np.int32))
+        new = dataclasses.replace(new, joined=np.full(count, tick, np.int32), left=np.full(count, population.NEVER, np.int32))
+        before = self.places[replicate]
+        rows = society.add(new, np.full(count, 0.5))
+        self._extend(rows, local, replicate)
+        links = min(self.cell.network.links, len(before), society.follows.shape[1])
+        for slot in range(links):
+            drawn = (draws.unit(f"joins/{slot}", tick, local) * len(before)).astype(np.int64)
+            known = (society.follows[rows] == before[drawn][:, None]).any(axis=1)
+            society.follows[rows, slot] = np.where(known, -1, before[drawn])
+        shares = {name_key(v.name): (v.name, v.followers) for v in self.cell.voices}
+        for voice in np.flatnonzero(self._mine(replicate) & (society.persona < 0)).tolist():
+            name, share = shares.get(int(society.voice[voice]), (NEWSROOM, self.settings.newsroom))
+            society.follow(rows[population.followers(draws, name, share, local) - at], voice)
+        self._arrived(rows, tick)
+        return rows
+
+    def _newsroom(self, tick: int, replicate: int) -> int:
+        society = self.society
+        found = np.flatnonzero((society.voice == name_key(NEWSROOM)) & self._mine(replicate))
+        if len(found):
+            return int(found[0])
+        mine = np.flatnonzero(self._mine(replicate) & (society.persona >= 0))
+        local = society.local[mine] if len(society.local) else mine
+        at = int(self._mine(replicate).sum())
+        row = society.add_voice(name_key(NEWSROOM), tick, 1.5)
+        self._extend(np.array([row]), np.array([at]), replicate)
+        draws = Draws([self.seeds[replicate]])
+        chosen = population.followers(draws, NEWSROOM, self.settings.newsroom, local)
+        society.follow(mine[np.isin(local, chosen)], row)
+        self._arrived(np.array([row]), tick)
+        return row
+
+    def _extend(self, rows: Ints, local: Ints, replicate: int) -> None:
+        society = self.society
+        if len(society.replicate):
+            society.replicate = np.concatenate([society.replicate, np.full(len(rows), replicate, np.int32)])
+            society.local = np.concatenate([society.local, local.astype(np.int32)])
+        self._named = None
+        self.draws = society.draws(self.seeds)
+
+    def _arrived(self, rows: Ints, tick: int) -> None:
+        self.log.arrivals.add(tick=tick, agent=rows)
+        self.log_stances(rows[self.society.persona[rows] >= 0], tick - 1)
+
+    def log_stances(self, residents: Ints, tick: int) -> None:
+        """Log present stances as of the end of `tick`, without a reason."""
+        topics = self.society.x.shape[1]
+        agent, topic = np.repeat(residents, topics), np.tile(np.arange(topics), len(residents))
+        self.log.stances.add(tick=tick, agent=agent, topic=topic, stance=self.society.x[agent, topic], contributions=0, self_term=0, clip=0)
+
+    # --------------------------------------------------------------------------------------------------------------- looking up
+
+    def _mine(self, replicate: int) -> Bools:
+        society = self.society
+        return society.replicate == replicate if len(society.replicate) else np.ones(society.count, dtype=bool)
+
+    def _audience(self, event: Event, replicate: int, *, everybody: bool = False, among: Ints | None = None) -> Ints:
+        if among is None:
+            among = np.flatnonzero(self._mine(replicate) & (self.society.persona >= 0)) if everybody else self.places[replicate]
+        named = self._names(replicate) if event.to.agents is not None else {}
+        return audience(event, self.society, among, self.personas, self.topics, named)
+
+    def _row(self, name: str | None, event: Event, replicate: int) -> int:
+        if name is None:
+            raise BadInput(f"event '{event.name}' ({event.verb}) names nobody", hint="say who it is about")
+        return row_of(name, self._names(replicate), event)
+
+    def _topic(self, event: Event) -> int:
+        if event.topic is None and len(self.topics) != 1:
+            raise BadInput(f"event '{event.name}' ({event.verb}) names no topic", hint=f"topics: {', '.join(self.topics)}")
+        return self.topics[event.topic] if event.topic else 0
+
+    def _names(self, replicate: int) -> dict[str, int]:
+        if self._named is None:
+            self._named = [self._read_names(k) for k in range(len(self.seeds))]
+        return self._named[replicate]
+
+    def _read_names(self, replicate: int) -> dict[str, int]:
+        society = self.society
+        mine = np.flatnonzero(self._mine(replicate))
+        local = society.local[mine] if len(society.local) else mine
+        ids, display = names.names(Draws([self.seeds[replicate]]), local, self.cell.language.code)
+        known: dict[str, int] = {}
+        voices = {name_key(v.name): v.name for v in self.cell.voices} | {name_key(NEWSROOM): NEWSROOM}
+        for row, agent_id, name in zip(mine.tolist(), ids, display, strict=True):
+            if society.persona[row] < 0:
+                voice = voices[int(society.voice[row])]
+                known[voice] = known[names.handle(voice)] = row
+            elif society.person[row] >= 0:
+                person = self.cell.people[society.person[row]]
+                known[person.id] = row
+                known.setdefault(person.name, row)
+            else:
+                known[agent_id] = row
+                known.setdefault(name, row)
+        return known

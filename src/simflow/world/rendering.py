@@ -1,0 +1,185 @@
+"""A log becomes tables: ids, words, sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH, TURNS, empty, sentence
+from simflow.plan import Cell
+from simflow.ports import Step
+from simflow.world.draws import GRID, Ints, name_key
+from simflow.world.language import Grammar
+from simflow.world.log import Log
+from simflow.world.population import Roster
+from simflow.world.posts import Posts
+from simflow.world.reactions import ANNOUNCEMENT, DISLIKE, FOLLOW, KINDS, LIKE, MUTE, POST, QUOTE, REPLY, REPOST, UNFOLLOW
+from simflow.world.society import Society
+
+_TEXT = (POST, REPLY, REPOST, QUOTE, ANNOUNCEMENT)
+_NAMES = tuple("post" if kind == "announcement" else kind for kind in KINDS)
+_SIGNS = {LIKE: 1, REPOST: 1, FOLLOW: 1, DISLIKE: -1, UNFOLLOW: -1, MUTE: -1}
+
+
+class Words:
+    """Texts of posts, each written once, whatever asks for it."""
+
+    def __init__(self, cell: Cell, posts: Posts) -> None:
+        self.cell = cell
+        self.posts = posts
+        self.by_id = np.argsort(posts["id"], kind="stable")
+        self.ids = posts["id"][self.by_id]
+        self.events = {name_key(e.name): e for e in cell.events}
+        self._grammar = Grammar(cell.language, cell.topics, cell.seed)
+        self._written: dict[int, tuple[str, int, int]] = {}
+
+    def rows(self, episodes: Ints) -> Ints:
+        """Rows of posts by id; all must be there."""
+        return np.asarray(self.by_id[np.searchsorted(self.ids, episodes)], dtype=np.int64)
+
+    def write(self, rows: Ints) -> tuple[list[str], Ints, Ints]:
+        """(text, argument, side) of posts by row; argument -1 and side 0 for words that the grammar did not write."""
+        posts = self.posts
+        words, where = np.unique(posts["words"][rows], return_index=True)
+        fresh = rows[where][[key not in self._written for key in words.tolist()]]
+        verbatim = (posts["event"][fresh] != 0) | (posts["saying"][fresh] >= 0)
+        for row in fresh[verbatim].tolist():
+            event = self.events.get(int(posts["event"][row]))
+            own = self.cell.people[posts["person"][row]].posts[posts["saying"][row]] if event is None else event.text or ""
+            self._written[int(posts["words"][row])] = (own, -1, 0)
+        composed = fresh[~verbatim]
+        if len(composed):
+            keys = posts["words"][composed]
+            made = self._grammar.write(
+                keys,
+                [_NAMES[k] for k in posts["words_kind"][composed].tolist()],
+                posts["topic"][composed],
+                posts["stance"][composed] / GRID,
+                posts["relation"][composed],
+            )
+            self._written.update(zip(keys.tolist(), zip(made.text, made.argument.tolist(), made.side.tolist(), strict=True), strict=True))
+        found = [self._written[key] for key in posts["words"][rows].tolist()]
+        return [f[0] for f in found], np.array([f[1] for f in found], np.int16), np.array([f[2] for f in found], np.int8)
+
+
+def agents_table(rows: Roster, first: int) -> pa.Table:
+    """The agents table, from index `first` on."""
+    return pa.table({f.name: pa.array(getattr(rows, f.name)[first:], f.type) for f in AGENTS}, schema=AGENTS)
+
+
+def episodes_table(cell: Cell, log: Log, ids: list[str]) -> tuple[pa.Table, pa.Table]:
+    """(episodes, true statements). `ids`: readable id by agent."""
+    acts = log.acts.joined()
+    words = Words(cell, log.posts)
+    count = len(acts["id"])
+    texts: list[str | None] = [None] * count
+    spoken = np.flatnonzero(np.isin(acts["kind"], _TEXT))
+    rows = words.rows(acts["id"][spoken])
+    own, argument, side = words.write(rows)
+    for at, text in zip(spoken.tolist(), own, strict=True):
+        texts[at] = text
+    quoted: list[str | None] = [None] * count
+    reacted = np.flatnonzero(np.isin(acts["kind"], (LIKE, DISLIKE)))
+    for at, text in zip(reacted.tolist(), words.write(words.rows(acts["parent"][reacted]))[0], strict=True):
+        quoted[at] = text
+    kinds = [_NAMES[k] for k in acts["kind"].tolist()]
+    columns = zip(kinds, acts["actor"].tolist(), acts["target"].tolist(), texts, quoted, strict=True)
+    sentences = [
+        sentence(kind, ids[actor], target=ids[target] if target >= 0 else None, text=text, parent_text=parent)
+        for kind, actor, target, text, parent in columns
+    ]
+    names = {name_key(e.name): e.name for e in cell.events} | {0: None}
+    spans = np.searchsorted(acts["tick"], acts["tick"])
+    spoke: list[str | None] = [None if text is None else cell.language.code for text in texts]
+    episodes = pa.table(
+        {
+            "episode": acts["id"],
+            "tick": acts["tick"],
+            "ordinal": (np.arange(count) - spans).astype(np.int32),
+            "actor": acts["actor"],
+            "kind": pa.array(kinds, pa.string()),
+            "parent": _optional(acts["parent"], pa.int64()),
+            "root": _optional(acts["root"], pa.int64()),
+            "target": _optional(acts["target"], pa.int32()),
+            "text": pa.array(texts, pa.string()),
+            "sentence": pa.array(sentences, pa.string()),
+            "event": pa.array([names[e] for e in acts["event"].tolist()], pa.string()),
+            "source": pa.nulls(count, pa.string()),
+            "ts": pa.nulls(count, pa.string()),
+            "lang": pa.array(spoke, pa.string()),
+        },
+        schema=EPISODES,
+    )
+    topic = log.posts["topic"][rows]
+    on = topic >= 0
+    statements = pa.table(
+        {
+            "episode": acts["id"][spoken][on],
+            "topic": topic[on],
+            "stance": (log.posts["stance"][rows][on] / GRID).astype(np.float32),
+            "argument": _optional(argument[on], pa.int16()),
+            "side": side[on],
+        },
+        schema=TRUTH["statements"],
+    )
+    return episodes, statements
+
+
+def exposures_table(log: Log) -> tuple[pa.Table, pa.Table]:
+    """(exposures, true impacts)."""
+    shown = log.shown.joined()
+    exposures = pa.table({name: shown[name] for name in ("tick", "reader", "episode", "rank")}, schema=EXPOSURES)
+    reaction = pa.DictionaryArray.from_arrays(_optional(shown["reaction"], pa.int8()), pa.array(_NAMES)).cast(pa.string())
+    names = ("tick", "reader", "episode", "author", "topic", "contribution")
+    return exposures, pa.table({**{name: shown[name] for name in names}, "reaction": reaction}, schema=TRUTH["impacts"])
+
+
+def stances_table(log: Log) -> pa.Table:
+    """True stances, one row a change."""
+    return pa.table(log.stances.joined(), schema=TRUTH["stances"])
+
+
+def relations_table(log: Log) -> pa.Table:
+    """True relations: what each act towards somebody says about them."""
+    acts = log.acts.joined()
+    label = np.zeros(len(acts["id"]), np.int8)
+    for kind, sign in _SIGNS.items():
+        label[acts["kind"] == kind] = sign
+    answers = np.flatnonzero((acts["kind"] == REPLY) | (acts["kind"] == QUOTE))
+    if len(answers):
+        by_id = np.argsort(log.posts["id"], kind="stable")
+        row = by_id[np.searchsorted(log.posts["id"][by_id], acts["id"][answers])]
+        label[answers] = log.posts["relation"][row]
+    keep = acts["target"] >= 0
+    return pa.table(
+        {
+            "tick": acts["tick"][keep],
+            "actor": acts["actor"][keep],
+            "target": acts["target"][keep],
+            "topic": _optional(acts["topic"][keep], pa.int16()),
+            "label": label[keep],
+            "episode": acts["id"][keep],
+        },
+        schema=TRUTH["relations"],
+    )
+
+
+def step(cell: Cell, society: Society, log: Log, rows: Roster, first: int) -> Step:
+    """Everything that an engine hands over. rows: all agents; first: index of the first one that is new."""
+    episodes, statements = episodes_table(cell, log, rows.id)
+    exposures, impacts = exposures_table(log)
+    return Step(
+        agents=agents_table(rows, first),
+        episodes=episodes,
+        exposures=exposures,
+        turns=empty(TURNS),
+        state=society.state(),
+        truth={"impacts": impacts, "stances": stances_table(log), "statements": statements, "relations": relations_table(log)},
+    )
+
+
+def _optional(values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    return pa.array(values, kind, mask=values < 0)
