@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from simflow.episode import TABLES, sentence, vectors_schema
 from simflow.runs import Ledger, Progress, RunRecord, WindowRecord
@@ -74,9 +77,29 @@ def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.
     """Tables of one window, the same for the same arguments."""
     rng = np.random.default_rng(1000 + number)
     agents = [
-        {"agent": i, "id": id_, "name": name, "persona": p, "is_voice": False, "joined": 0, "about": f"{name}, {p}", "traits": json.dumps({"age": 30 + i})}
+        {
+            "agent": i,
+            "id": id_,
+            "name": name,
+            "persona": p,
+            "is_voice": False,
+            "joined": 0,
+            "about": f"{name}, {p}",
+            "traits": json.dumps({"age": 30 + i}),
+        }
         for i, (id_, name, p) in enumerate(NAMES)
-    ] + [{"agent": 8, "id": "city-council", "name": "city council", "persona": None, "is_voice": True, "joined": 0, "about": None, "traits": None}]
+    ] + [
+        {
+            "agent": 8,
+            "id": "city-council",
+            "name": "city council",
+            "persona": None,
+            "is_voice": True,
+            "joined": 0,
+            "about": None,
+            "traits": None,
+        }
+    ]
     rows: list[dict[str, object]] = []
     for i in range(each):
         tick = start + i * (stop - start) // each
@@ -116,13 +139,71 @@ def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.
             value = float(np.clip(lean[persona] * (1 - 0.7 * t) + 0.06 * number * (1 if i % 2 else -0.5) + 0.05 * rng.normal(), -1, 1))
             evidence = [r["episode"] for r in rows if r["actor"] == i and r["text"]][:3] or [rows[0]["episode"]]
             edge = number * 1000 + i * 10 + t
-            base = {"kind": "opinion", "of": i, "on_agent": None, "on_topic": topic, "about": None, "weight": 1.5, "evidence": evidence, "last_seen": stop - 5}
+            base = {
+                "kind": "opinion",
+                "of": i,
+                "on_agent": None,
+                "on_topic": topic,
+                "about": None,
+                "weight": 1.5,
+                "evidence": evidence,
+                "last_seen": stop - 5,
+            }
             if number and i % 3 == 0:
-                edges.append({**base, "edge": (number - 1) * 1000 + i * 10 + t, "version": 2, "value": value, "count": 2, "valid_from": start - 20, "valid_to": start + 10, "superseded_by": edge, "learnt": stop})
-            edges.append({**base, "edge": edge, "version": 1, "value": value, "count": 1 + i % 3, "valid_from": start + 10, "valid_to": None, "superseded_by": None, "learnt": stop})
-        edges.append({"edge": number * 1000 + 500 + i, "version": 1, "kind": "attitude", "of": i, "on_agent": (i + 1) % len(NAMES), "on_topic": None, "about": TOPICS[0], "value": 0.4 if i % 2 else -0.5, "weight": 1.0, "evidence": [rows[0]["episode"]], "count": 1, "valid_from": start + 3, "valid_to": None, "superseded_by": None, "last_seen": start + 3, "learnt": stop})
+                edges.append(
+                    {
+                        **base,
+                        "edge": (number - 1) * 1000 + i * 10 + t,
+                        "version": 2,
+                        "value": value,
+                        "count": 2,
+                        "valid_from": start - 20,
+                        "valid_to": start + 10,
+                        "superseded_by": edge,
+                        "learnt": stop,
+                    }
+                )
+            edges.append(
+                {
+                    **base,
+                    "edge": edge,
+                    "version": 1,
+                    "value": value,
+                    "count": 1 + i % 3,
+                    "valid_from": start + 10,
+                    "valid_to": None,
+                    "superseded_by": None,
+                    "learnt": stop,
+                }
+            )
+        edges.append(
+            {
+                "edge": number * 1000 + 500 + i,
+                "version": 1,
+                "kind": "attitude",
+                "of": i,
+                "on_agent": (i + 1) % len(NAMES),
+                "on_topic": None,
+                "about": TOPICS[0],
+                "value": 0.4 if i % 2 else -0.5,
+                "weight": 1.0,
+                "evidence": [rows[0]["episode"]],
+                "count": 1,
+                "valid_from": start + 3,
+                "valid_to": None,
+                "superseded_by": None,
+                "last_seen": start + 3,
+                "learnt": stop,
+            }
+        )
     personas = [
-        {"agent": i, "tick": stop, "text": f"{name} is a {p}. Mood: tense. Opposes the water tariff, and says so.", "tokens": 17, "evidence": [rows[0]["episode"]]}
+        {
+            "agent": i,
+            "tick": stop,
+            "text": f"{name} is a {p}. Mood: tense. Opposes the water tariff, and says so.",
+            "tokens": 17,
+            "evidence": [rows[0]["episode"]],
+        }
         for i, (_, name, p) in enumerate(NAMES)
     ]
     made = {
@@ -164,7 +245,17 @@ def make_run(
     record = RunRecord(f"{scenario}/{stamp}-{cell}", home / "runs" / scenario / f"{stamp}-{cell}")
     ledger = Ledger(record)
     values = cell_values(of * size, size)
-    ledger.begin({"scenario": scenario, "file": f"scenarios/{scenario}.yaml", "variant": "price", "seed": 7, "about": "Does explaining the leaks soften opposition?", "cell": values, **(about or {})})
+    ledger.begin(
+        {
+            "scenario": scenario,
+            "file": f"scenarios/{scenario}.yaml",
+            "variant": "price",
+            "seed": 7,
+            "about": "Does explaining the leaks soften opposition?",
+            "cell": values,
+            **(about or {}),
+        }
+    )
     store = Store(home)
     windows = []
     for number in range(done):
@@ -174,24 +265,140 @@ def make_run(
         rows = {"episodes": each, "exposures": each * 4, "edges": 24}
         if data:
             made, vectors, kinds = tables(number, start, stop, each)
-            window = store.windows.commit(key, about={"start": start, "stop": stop, "number": number, "queue": (7 * number) % 19}, tables=made, vectors=vectors, truth={}, state={})
+            window = store.windows.commit(
+                key,
+                about={"start": start, "stop": stop, "number": number, "queue": (7 * number) % 19},
+                tables=made,
+                vectors=vectors,
+                truth={},
+                state={},
+            )
             rows = window.rows
         windows.append(
-            WindowRecord(number, key, start, stop, rows, {"world": 1.2 + 0.1 * number, "vectors": 2.5, "edges": 0.8, "personas": 0.3, "snapshot": 0.4}, kinds, number == 0, now - 10 * (done - number))
+            WindowRecord(
+                number,
+                key,
+                start,
+                stop,
+                rows,
+                {"world": 1.2 + 0.1 * number, "vectors": 2.5, "edges": 0.8, "personas": 0.3, "snapshot": 0.4},
+                kinds,
+                number == 0,
+                now - 10 * (done - number),
+            )
         )
     ledger.windows(tuple(windows))
     tick = of * size if state == "done" else min(of * size, done * size + size // 3)
     ledger.progress(
-        Progress(state, done, of, tick, of * size, "vectors" if state == "running" else "", each * done, 24 * done, tokens, cost, 12, 1 if done else 0, 41.7, (of * size - tick) / 41.7, now - 95, heartbeat, 4242, reason)  # type: ignore[arg-type]
+        Progress(
+            state,
+            done,
+            of,
+            tick,
+            of * size,
+            "vectors" if state == "running" else "",
+            each * done,
+            24 * done,
+            tokens,
+            cost,
+            12,
+            1 if done else 0,
+            41.7,
+            (of * size - tick) / 41.7,
+            now - 95,
+            heartbeat,
+            4242,
+            reason,
+        )  # type: ignore[arg-type]
     )
     if log:
         lines = [{"time": "2026-11-30T07:20:01.000+00:00", "level": "info", "stage": "run", "message": "begins"}]
-        lines += [{"time": f"2026-11-30T07:20:{10 + w.number:02d}.000+00:00", "level": "info", "stage": "window", "message": f"window {w.number} committed", "window": w.number} for w in windows]
-        lines += [{"time": "2026-11-30T07:20:31.000+00:00", "level": "warning", "stage": "world", "message": "missing parents: 3", "window": 1}]
+        lines += [
+            {
+                "time": f"2026-11-30T07:20:{10 + w.number:02d}.000+00:00",
+                "level": "info",
+                "stage": "window",
+                "message": f"window {w.number} committed",
+                "window": w.number,
+            }
+            for w in windows
+        ]
+        lines += [
+            {"time": "2026-11-30T07:20:31.000+00:00", "level": "warning", "stage": "world", "message": "missing parents: 3", "window": 1}
+        ]
         if state == "failed":
             lines += [{"time": "2026-11-30T07:20:41.000+00:00", "level": "error", "stage": "vectors", "message": reason}]
         (record.path / "log.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
     return Made(home, record, tuple(windows))
+
+
+class Picture(SingleFileSnapshotExtension):
+    """A screen as SVG. Ids that Textual draws by chance are replaced, so that equal screens are equal files."""
+
+    file_extension = "svg"
+    _write_mode = WriteMode.TEXT
+
+    def serialize(self, data, **kwargs):
+        del kwargs
+        return re.sub(r"terminal-\d+", "terminal", data)
+
+
+@pytest.fixture
+def picture(snapshot):
+    """Compares a screen with its golden picture."""
+    return snapshot.use_extension(Picture)
+
+
+def make_app(home: Path, **given: object):
+    """The application with a still clock, reading only when told to."""
+    from simflow_tui.app import SimflowApp
+
+    return SimflowApp([home], live=False, clock=lambda: NOW, **given)  # type: ignore[arg-type]
+
+
+async def settle(app, pilot) -> None:
+    """Read once, and wait until nothing moves any more."""
+    await pilot.pause()
+    await app.workers.wait_for_complete()
+    app.take(app.read())
+    app.gather()
+    app.tell()
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@pytest.fixture
+def make():
+    """What makes runs and applications, for tests that cannot import this file."""
+    return Kit()
+
+
+class Kit:
+    """See `make`."""
+
+    now = NOW
+    run = staticmethod(make_run)
+    app = staticmethod(make_app)
+    settle = staticmethod(settle)
+
+    @staticmethod
+    @contextlib.asynccontextmanager
+    async def shown(home: Path, *keys: str, size: tuple[int, int] = (120, 36), **given: object):
+        """An application on a screen of `size`, after `keys`; gives (app, pilot)."""
+        app = make_app(home, **given)
+        async with app.run_test(size=size) as pilot:
+            await settle(app, pilot)
+            for key in keys:
+                await pilot.press(key)
+                await settle(app, pilot)
+            yield app, pilot
+
+    @staticmethod
+    def text(app) -> str:
+        """The words on the screen, line by line."""
+        width, height = app.size
+        lines = app.screen._compositor.render_strips()
+        return "\n".join(strip.text for strip in lines[:height])
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ Every run of the project, those at work first. The lower part shows the run unde
     def path(self) -> tuple[list[str], list[Span]]:
         """The project, and how the list is ordered."""
         homes = self.desk.homes
-        name = str(homes[0].parent if homes[0].name == ".simflow" else homes[0]) if len(homes) == 1 else f"{len(homes)} projects"
+        name = (homes[0].parent if homes[0].name == ".simflow" else homes[0]).name if len(homes) == 1 else f"{len(homes)} projects"
         shown, every = len(self.shown()), len(self.desk.snapshot.runs)
         count = f"{shown} of {every} runs" if shown != every else f"{every} run{'s' * (every != 1)}"
         return [name], [(count, "dim"), ("   order ", "faint"), (SORTS[self.order], "dim")]

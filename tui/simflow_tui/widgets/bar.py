@@ -84,7 +84,6 @@ class Crumbs(Widget):
 
     DEFAULT_CSS: ClassVar[str] = """
     Crumbs { height: 1; padding: 0 2; margin-bottom: 1; }
-    .-low Crumbs { margin-bottom: 0; }
     """
 
     def __init__(self) -> None:
