@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -65,7 +64,9 @@ class LazyGroup(click.Group):
             found: click.Command = getattr(importlib.import_module(module), attribute)
             return found
         if cmd_name in self.plugins:
-            for entry in importlib.metadata.entry_points(group="simflow.commands", name=cmd_name):
+            from importlib.metadata import entry_points
+
+            for entry in entry_points(group="simflow.commands", name=cmd_name):
                 loaded: click.Command = entry.load()
                 return loaded
         return None

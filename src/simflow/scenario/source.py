@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from dataclasses import dataclass, field
@@ -275,9 +274,9 @@ def resolve(text: str) -> Plain:
         if _INT.match(text):
             return int(text)
         if _OCT.match(text):
-            return int(text[2:], 8)
+            return int(text, 0)
         if _HEX.match(text):
-            return int(text[2:], 16)
+            return int(text, 0)
         if _FLOAT.match(text):
             return float(text)
         if found := _INF.match(text):
@@ -350,7 +349,7 @@ def _near(path: Path) -> str | None:
     import difflib  # noqa: PLC0415 - only for a file that is missing
 
     try:
-        names = [name for name in os.listdir(path.parent) if name.endswith((".yaml", ".yml"))]
+        names = [p.name for p in path.parent.iterdir() if p.suffix in {".yaml", ".yml"}]
     except OSError:
         return f"there is no folder {path.parent} either"
     if close := difflib.get_close_matches(path.name, names, 3, 0.5):

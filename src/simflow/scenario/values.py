@@ -13,7 +13,7 @@ NUMBER = r"[-+−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(rf"\s*({NUMBER})\s*(%?)\s*\Z")
 _RANGE = re.compile(rf"\s*({NUMBER})\s*(%?)\s*(?:\.\.|…|–)\s*({NUMBER})\s*(%?)\s*\Z")
 _SPREAD = re.compile(rf"\s*({NUMBER})\s*(%?)\s*(?:±|\+-|\+/-)\s*({NUMBER})\s*(%?)\s*\Z")
-_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Zа-яґєії]+)?\s*\Z")
+_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)?\s*\Z")
 _AMOUNT = re.compile(r"\s*(\d+(?:[_ ,]\d{3})*(?:\.\d+)?)\s*([kKmMgG]?)\s*\Z")
 CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(([^()]*)\)?\s*\Z")
 

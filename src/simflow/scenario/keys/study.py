@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simflow.scenario.kinds import Amount, Fields, Key, Kind, ListOf, MapOf, Number, Share, Text, When, Whole
+from simflow.scenario.kinds import Amount, Fields, Key, Kind, ListOf, MapOf, Number, Section, Share, Text, When, Whole
 from simflow.scenario.kinds import Reader as _Reader
 from simflow.scenario.nodes import Items, Node, Table
 
@@ -154,8 +154,8 @@ class Single(Fields):
         super().__init__(title, keys, check=_single)
 
 
-def _single(section: Fields | object, reader: _Reader) -> None:
-    node = section.node  # type: ignore[attr-defined]
+def _single(section: Section, reader: _Reader) -> None:
+    node = section.node
     if len(node.entries) != 1:
         reader.add(
             "SF413", f"one check a line; this has {len(node.entries)} keys", node.span, "write `- covered: {topic: ..., at_least: 95%}`"
