@@ -19,5 +19,5 @@ BUILTIN = frozenset(
     }
 )
 
-ENGINES: dict[str, frozenset[str]] = {"builtin": BUILTIN, "replay": frozenset()}
+ENGINES: dict[str, frozenset[str]] = {"builtin": BUILTIN, "llm": BUILTIN, "replay": frozenset()}
 """Features of the engines in this package, by entry point name."""

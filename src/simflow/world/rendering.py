@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,16 @@ _SIGNS = {LIKE: 1, REPOST: 1, FOLLOW: 1, DISLIKE: -1, UNFOLLOW: -1, MUTE: -1}
 
 
 class Words:
-    """Texts of posts, each written once, whatever asks for it."""
+    """Texts of posts, each written once, whatever asks for it. `given`: words by their key that the grammar did not write."""
 
-    def __init__(self, cell: Cell, posts: Posts) -> None:
+    def __init__(self, cell: Cell, posts: Posts, given: Mapping[int, str] | None = None) -> None:
         self.cell = cell
         self.posts = posts
         self.by_id = np.argsort(posts["id"], kind="stable")
         self.ids = posts["id"][self.by_id]
         self.events = {name_key(e.name): e for e in cell.events}
         self._grammar = Grammar(cell.language, cell.topics, cell.seed)
-        self._written: dict[int, tuple[str, int, int]] = {}
+        self._written: dict[int, tuple[str, int, int]] = {key: (text, -1, 0) for key, text in (given or {}).items()}
 
     def rows(self, episodes: Ints) -> Ints:
         """Rows of posts by id; all must be there."""
@@ -70,10 +71,10 @@ def agents_table(rows: Roster, first: int) -> pa.Table:
     return pa.table({f.name: pa.array(getattr(rows, f.name)[first:], f.type) for f in AGENTS}, schema=AGENTS)
 
 
-def episodes_table(cell: Cell, log: Log, ids: list[str]) -> tuple[pa.Table, pa.Table]:
+def episodes_table(cell: Cell, log: Log, ids: list[str], given: Mapping[int, str] | None = None) -> tuple[pa.Table, pa.Table]:
     """(episodes, true statements). `ids`: readable id by agent."""
     acts = log.acts.joined()
-    words = Words(cell, log.posts)
+    words = Words(cell, log.posts, given)
     count = len(acts["id"])
     texts: list[str | None] = [None] * count
     spoken = np.flatnonzero(np.isin(acts["kind"], _TEXT))
@@ -167,9 +168,9 @@ def relations_table(log: Log) -> pa.Table:
     )
 
 
-def step(cell: Cell, society: Society, log: Log, rows: Roster, first: int) -> Step:
-    """Everything that an engine hands over. rows: all agents; first: index of the first one that is new."""
-    episodes, statements = episodes_table(cell, log, rows.id)
+def step(cell: Cell, society: Society, log: Log, rows: Roster, first: int, given: Mapping[int, str] | None = None) -> Step:
+    """Everything that an engine hands over. rows: all agents; first: index of the first one that is new; given: see `Words`."""
+    episodes, statements = episodes_table(cell, log, rows.id, given)
     exposures, impacts = exposures_table(log)
     return Step(
         agents=agents_table(rows, first),

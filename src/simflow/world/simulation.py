@@ -70,9 +70,8 @@ class Simulation:
             shown = _merged(shown, pushed)
             readers = np.union1d(active, shown.reader)
         who = np.searchsorted(readers, shown.reader)
-        moved = opinion.move(society, self.cell.dynamics, readers, who, shown.row)
-        length = self.happenings.ranking.posts[self.happenings.ranking.of[shown.reader]]
-        kind = react(society, draws, self.settings, self.rates, tick, shown.reader, shown.row, length)
+        moved = self.moved(readers, who, shown)
+        kind = self.reactions(tick, active, shown)
         society.x[readers] = moved.new
         posts = society.posts
         self.log.shown.add(
@@ -94,12 +93,28 @@ class Simulation:
         desk.commit()
         society.seen[active] = tick
 
+    def moved(self, readers: Ints, who: Ints, shown: feed.Shown) -> Moved:
+        """What the exposures do to the stances of `readers`; `who` is the place in it of each exposure's reader."""
+        return opinion.move(self.society, self.cell.dynamics, readers, who, shown.row)
+
+    def reactions(self, tick: int, active: Ints, shown: feed.Shown) -> Ints:
+        """A kind code for each exposure, or -1."""
+        del active
+        length = self.happenings.ranking.posts[self.happenings.ranking.of[shown.reader]]
+        return react(self.society, self.happenings.draws, self.settings, self.rates, tick, shown.reader, shown.row, length)
+
+    def write(self, desk: Desk, active: Ints, shown: feed.Shown, kind: Ints) -> None:
+        """What those who had a session add."""
+        desk.react(shown, kind)
+        desk.post(active, self.happenings.salience)
+
     def _active(self, tick: int, draws: Draws) -> Ints:
         minutes = tick * self.cell.clock.minutes
         weight = self.weekdays[(minutes // 1440) % 7] * self._day(minutes)
         everybody = self.happenings.everybody
         chance = np.minimum(self.happenings.activity * weight[self.happenings.phase], self.settings.busiest)
-        return everybody[draws.unit("active", tick, everybody) < chance]
+        awake: Ints = everybody[draws.unit("active", tick, everybody) < chance]
+        return awake
 
     def _day(self, minutes: int) -> F64:
         """Weight of the hour by phase: some are an hour early, some an hour late. A tick longer than an hour has their mean."""
