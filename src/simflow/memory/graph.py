@@ -1,0 +1,276 @@
+"""The relations of a run as a graph: who holds what towards whom, some hops out, as of any tick, from what a viewer witnessed.
+
+A fact is weighed anew from the claims that the viewer may know: an opinion that changed behind its back is still the old one to it. That is
+exact, and cheap, because one viewer witnesses little of a large history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import rustworkx as rx
+
+from simflow.memory.claims import PARKED, Slot
+from simflow.memory.evidence import Segment, Statement, segments, strength, weight
+
+WIDEST = 256
+"""Relations that are followed at most from one hop to the next, the newest ones."""
+_ALL = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a viewer may believe on one slot: the label in force and how it came about.
+
+    value: in -1..1. weight: decayed evidence at the tick asked about. distance: hops from the agents that were asked about. edge: the stored
+    edge that it is part of, None if what the viewer witnessed adds up to something else than what the memory as a whole believes.
+    history: (label, from, to) of what was in force before, oldest first.
+    """
+
+    slot: Slot
+    label: int
+    value: float
+    weight: float
+    count: int
+    since: int
+    last_seen: int
+    evidence: tuple[int, ...]
+    distance: int
+    edge: int | None
+    history: tuple[tuple[int, int, int], ...]
+
+
+class Graph:
+    """Built once from a run's claims and edges; every question takes its own tick and its own witness."""
+
+    def __init__(self, claims: pa.Table, edges: pa.Table, order: pa.Table, *, half_life: float, adds: Iterable[str] = ()) -> None:
+        """order: columns episode and ordinal of the episodes. half_life: ticks. adds: relation kinds that accumulate."""
+        claims = claims.filter(pa.compute.not_equal(claims["kind"], PARKED)) if claims.num_rows else claims
+        self.half_life, self._adds = half_life, frozenset(adds)
+        both = pa.concat_tables([claims.select(_SLOT), edges.select(_SLOT)]) if claims.num_rows or edges.num_rows else claims.select(_SLOT)
+        slot_of, self.slots = _slots(both)
+        self._slot = slot_of[: claims.num_rows]
+        self._columns(claims, order)
+        self._edges(edges, slot_of[claims.num_rows :])
+        self._of = np.fromiter((s.of for s in self.slots), np.int64, len(self.slots))
+        self._on = np.fromiter((-1 if s.on_agent is None else s.on_agent for s in self.slots), np.int64, len(self.slots))
+        self._newest = np.full(len(self.slots), -1, np.int64)
+        np.maximum.at(self._newest, self._slot, self._tick)
+        self._oldest = np.full(len(self.slots), _ALL, np.int64)
+        np.minimum.at(self._oldest, self._slot, self._tick)
+        self._connect()
+
+    def _columns(self, claims: pa.Table, order: pa.Table) -> None:
+        self._tick = claims["tick"].to_numpy().astype(np.int64)
+        self._learnt = claims["learnt"].to_numpy().astype(np.int64)
+        self._episode = claims["episode"].to_numpy().astype(np.int64)
+        self._key = claims["claim"].to_numpy().astype(np.int64)
+        self._value = claims["value"].to_numpy().astype(np.float64)
+        self._sure = claims["confidence"].to_numpy().astype(np.float64)
+        self._ordinal = _ordinals(self._episode, order)
+        self._by_slot = np.argsort(self._slot, kind="stable")
+        self._slot_start = np.searchsorted(self._slot[self._by_slot], np.arange(len(self.slots) + 1))
+        self._by_episode = np.argsort(self._episode, kind="stable")
+        self._episodes = self._episode[self._by_episode]
+
+    def _edges(self, edges: pa.Table, slot_of: npt.NDArray[np.int64]) -> None:
+        self._edge_slot = slot_of
+        self._edge_order = np.argsort(slot_of, kind="stable")
+        self._edge_start = np.searchsorted(slot_of[self._edge_order], np.arange(len(self.slots) + 1))
+        self._edge_table = edges.select(["edge", "evidence"])
+
+    def _connect(self) -> None:
+        # One node an agent, one edge a slot, so that an edge's index is its slot; an opinion hangs on its holder as a loop.
+        self.net = rx.PyGraph(multigraph=True)
+        size = int(max(self._of.max(initial=-1), self._on.max(initial=-1))) + 1
+        self.net.add_nodes_from(range(size))
+        ends = np.where(self._on < 0, self._of, self._on)
+        self.net.add_edges_from_no_data(list(zip(self._of.tolist(), ends.tolist(), strict=True)))
+
+    def facts(
+        self,
+        about: Sequence[int],
+        *,
+        hops: int,
+        until: int,
+        known_at: int | None = None,
+        since: int | None = None,
+        witnessed: npt.NDArray[np.int64] | None = None,
+        widest: int = WIDEST,
+    ) -> list[Fact]:
+        """Facts within `hops` of the agents `about`, nearest first, then newest first.
+
+        until: only what happened before this tick. known_at: only what had been learnt by this tick. since: only facts with evidence from this
+        tick on. witnessed: sorted episodes that the viewer knows, None for all.
+        """
+        rows = self._rows(witnessed, until, known_at)
+        allowed, newest = self._oldest < until, self._newest
+        if rows is not None:
+            allowed = np.zeros(len(self.slots), np.bool_)
+            allowed[self._slot[rows]] = True
+            newest = np.full(len(self.slots), -1, np.int64)
+            np.maximum.at(newest, self._slot[rows], self._tick[rows])
+        found = self._reach([a for a in dict.fromkeys(about) if 0 <= a < self.net.num_nodes()], hops, allowed, newest, widest)
+        facts = [self.fact(slot, until=until, known_at=known_at, rows=rows, distance=hop) for slot, hop in found]
+        return [f for f in facts if f is not None and (since is None or f.last_seen >= since)]
+
+    def fact(
+        self, slot: int, *, until: int, known_at: int | None = None, rows: npt.NDArray[np.int64] | None = None, distance: int = 0
+    ) -> Fact | None:
+        """What may be believed on one slot (an index into `slots`), None if nothing. rows: sorted claim rows that may be used, None for all."""
+        mine = self._by_slot[self._slot_start[slot] : self._slot_start[slot + 1]]
+        if rows is not None:
+            mine = mine[_member(rows, mine)]
+        said = self._statements(mine, until, known_at)
+        if not said:
+            return None
+        what = self.slots[slot]
+        adds = what.kind in self._adds
+        cut = [Segment(0, said[0].tick, None, tuple(said))] if adds else segments(said, self.half_life)
+        now = cut[-1]
+        return Fact(
+            slot=what,
+            label=1 if adds else now.label,
+            value=strength(now.evidence, self.half_life),
+            weight=weight(now.evidence, until, self.half_life),
+            count=len(now.evidence),
+            since=now.start,
+            last_seen=now.last_seen,
+            evidence=tuple(s.episode for s in now.evidence),
+            distance=distance,
+            edge=self._edge(slot, now.evidence[-1].episode),
+            history=tuple((s.label, s.start, s.stop) for s in cut[:-1] if s.stop is not None and s.stop > s.start),
+        )
+
+    def influence(
+        self,
+        topic: str,
+        *,
+        until: int,
+        since: int = 0,
+        known_at: int | None = None,
+        witnessed: npt.NDArray[np.int64] | None = None,
+        kind: str = "influence",
+    ) -> list[tuple[int, float, int, tuple[int, ...]]]:
+        """Who moved others about a topic in ticks [since, until): (agent, amount, people moved, evidence), most first."""
+        wanted = np.fromiter((s.kind == kind and s.about == topic for s in self.slots), np.bool_, len(self.slots))
+        rows = self._rows(witnessed, until, known_at)
+        rows = np.arange(len(self._slot)) if rows is None else rows
+        learnt = _ALL if known_at is None else known_at
+        keep = wanted[self._slot[rows]] & (self._tick[rows] >= since) & (self._tick[rows] < until) & (self._learnt[rows] <= learnt)
+        rows = rows[keep]
+        amounts: dict[int, float] = {}
+        moved: dict[int, set[int]] = {}
+        evidence: dict[int, list[int]] = {}
+        for row in rows.tolist():
+            slot = self.slots[self._slot[row]]
+            amounts[slot.of] = amounts.get(slot.of, 0.0) + abs(float(self._value[row] * self._sure[row]))
+            moved.setdefault(slot.of, set()).add(slot.on_agent or 0)
+            evidence.setdefault(slot.of, []).append(int(self._episode[row]))
+        ranked = sorted(amounts, key=lambda a: (-amounts[a], a))
+        return [(a, amounts[a], len(moved[a]), tuple(evidence[a])) for a in ranked]
+
+    def _rows(self, witnessed: npt.NDArray[np.int64] | None, until: int, known_at: int | None) -> npt.NDArray[np.int64] | None:
+        if witnessed is None:
+            return None
+        low, high = np.searchsorted(self._episodes, witnessed), np.searchsorted(self._episodes, witnessed, side="right")
+        rows = self._by_episode[_ranges(low, high)]
+        keep = self._tick[rows] < until
+        if known_at is not None:
+            keep &= self._learnt[rows] <= known_at
+        return np.sort(rows[keep])
+
+    def _statements(self, rows: npt.NDArray[np.int64], until: int, known_at: int | None) -> list[Statement]:
+        newest: dict[int, tuple[int, Statement]] = {}
+        for row in rows.tolist():
+            learnt = int(self._learnt[row])
+            if self._tick[row] >= until or (known_at is not None and learnt > known_at):
+                continue
+            key = int(self._key[row])
+            if key not in newest or learnt >= newest[key][0]:
+                newest[key] = (
+                    learnt,
+                    Statement(
+                        int(self._tick[row]),
+                        int(self._ordinal[row]),
+                        key,
+                        float(self._value[row]),
+                        float(self._sure[row]),
+                        int(self._episode[row]),
+                    ),
+                )
+        return sorted(s for _, s in newest.values() if s.confidence > 0)
+
+    def _reach(
+        self, about: list[int], hops: int, allowed: npt.NDArray[np.bool_], newest: npt.NDArray[np.int64], widest: int
+    ) -> list[tuple[int, int]]:
+        found: dict[int, int] = {}
+        frontier, met = about, set(about)
+        for hop in range(hops):
+            near = np.unique(
+                np.concatenate([np.asarray(self.net.incident_edges(n), np.int64) for n in frontier] or [np.empty(0, np.int64)])
+            )
+            near = near[allowed[near]]
+            fresh = near[np.fromiter((s not in found for s in near.tolist()), np.bool_, len(near))]
+            kept = fresh[np.argsort(-newest[fresh], kind="stable")][:widest]
+            found.update((slot, hop) for slot in kept.tolist())
+            ends = np.concatenate([self._of[kept], self._on[kept]])
+            frontier = [a for a in dict.fromkeys(ends.tolist()) if a >= 0 and a not in met]
+            met.update(frontier)
+        return list(found.items())
+
+    def _edge(self, slot: int, episode: int) -> int | None:
+        rows = self._edge_order[self._edge_start[slot] : self._edge_start[slot + 1]]
+        for row in rows[::-1].tolist():
+            if episode in self._edge_table["evidence"][row].as_py():
+                edge: int = self._edge_table["edge"][row].as_py()
+                return edge
+        return None
+
+
+_SLOT = ["kind", "of", "on_agent", "on_topic", "about"]
+
+
+def _slots(table: pa.Table) -> tuple[npt.NDArray[np.int64], list[Slot]]:
+    # Slots as row numbers: two sorted integer keys instead of tuples, so that a million rows take a second.
+    if not table.num_rows:
+        return np.empty(0, np.int64), []
+    people = (table["of"].to_numpy().astype(np.int64) << 32) | (table["on_agent"].fill_null(-1).to_numpy().astype(np.int64) + 1)
+    codes = np.zeros(table.num_rows, np.int64)
+    for name in ("kind", "on_topic", "about"):
+        column = table[name].combine_chunks().dictionary_encode()
+        codes = codes * (len(column.dictionary) + 1) + column.indices.fill_null(-1).to_numpy().astype(np.int64) + 1
+    order = np.lexsort((codes, people))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (people[order][1:] != people[order][:-1]) | (codes[order][1:] != codes[order][:-1])
+    slot_of = np.empty(len(order), np.int64)
+    slot_of[order] = np.cumsum(new) - 1
+    first = table.take(pa.array(order[new]))
+    return slot_of, [Slot(*row) for row in zip(*(first[name].to_pylist() for name in _SLOT), strict=True)]
+
+
+def _ordinals(episodes: npt.NDArray[np.int64], order: pa.Table) -> npt.NDArray[np.int64]:
+    keys = order["episode"].to_numpy()
+    if not len(keys):
+        return np.zeros(len(episodes), np.int64)
+    ordinals = order["ordinal"].to_numpy().astype(np.int64)
+    sort = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys[sort], episodes), len(keys) - 1)
+    return np.where(keys[sort][at] == episodes, ordinals[sort][at], 0)
+
+
+def _ranges(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    sizes = high - low
+    starts = np.repeat(low - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) if len(sizes) else np.empty(0, np.int64)
+    return starts + np.arange(int(sizes.sum()))
+
+
+def _member(ordered: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    if not len(ordered):
+        return np.zeros(len(wanted), np.bool_)
+    found: npt.NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)] == wanted
+    return found

@@ -1,0 +1,115 @@
+"""Facts as lines of a memory block: short, with a little history, worth more the nearer they are to what is asked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simflow.memory.budget import Line
+from simflow.memory.graph import Fact, Graph
+from simflow.memory.linking import Names
+from simflow.memory.situation import Situation
+from simflow.plan import Cell, Memory
+
+ATTITUDES = ("disagrees with", "is of two minds about", "agrees with")
+MOVED = re.compile(r"influen|persuad|convinc|moved|swayed|вплив|перекон", re.IGNORECASE)
+"""Words by which a situation asks who moved whom, in four languages."""
+_LEADERS = 5
+
+
+def graph_arm(
+    graph: Graph,
+    read: Situation,
+    viewer: int,
+    *,
+    cell: Cell,
+    names: Names,
+    now: int,
+    memory: Memory,
+    witnessed: npt.NDArray[np.int64] | None,
+) -> list[Line]:
+    """Relation lines for a situation that `viewer` meets at tick `now`: the agents that it names and the viewer, `memory.hops` out.
+
+    Nothing that happened at or after `now`, or that had not been learnt by then, is used; a time that the situation names is the time answered
+    for. witnessed: sorted episodes that the viewer knows, None for all.
+    """
+    until = now if read.as_of is None else min(read.as_of + 1, now)
+    topics = {cell.topics[t].name for t in read.topics}
+    asked = [a for a in read.links.agents if a != viewer]
+    lines = []
+    if topics and (MOVED.search(read.text) or not asked):
+        boost = 100.0 if MOVED.search(read.text) else 0.1
+        for topic in sorted(topics):
+            ranked = graph.influence(topic, until=until, since=read.since or 0, known_at=now, witnessed=witnessed)[:_LEADERS]
+            lines += [_leader(names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
+    facts = graph.facts([*asked, viewer], hops=memory.hops, until=until, known_at=now, since=read.since, witnessed=witnessed)
+    valued = sorted(
+        ((_worth(f, set(asked), viewer, topics), f) for f in facts), key=lambda pair: (-pair[0], pair[1].slot.of, str(pair[1].slot))
+    )
+    keep = max(memory.relations - len(lines), 0) if lines and lines[0].value >= 1 else memory.relations
+    lines += [line(cell, names, fact, value) for value, fact in valued[:keep]]
+    return lines
+
+
+def line(cell: Cell, names: Names, fact: Fact, value: float) -> Line:
+    """One fact as a line."""
+    return Line(
+        "relation",
+        tell(cell, names, fact),
+        value,
+        (-value, float(fact.slot.of)),
+        tick=fact.last_seen,
+        edge=fact.edge,
+        refs=fact.evidence[-3:],
+    )
+
+
+def tell(cell: Cell, names: Names, fact: Fact) -> str:
+    """A fact in words: what is so, since when, how well it is known, what was so before."""
+    slot = fact.slot
+    times = "once" if fact.count == 1 else f"{fact.count} times, last" if fact.last_seen != fact.since else f"{fact.count} times"
+    seen = f"({times} at tick {fact.last_seen})"
+    about = f" about {slot.about}" if slot.about else ""
+    if slot.kind == "influence":
+        return f"{names.show(slot.of)} has moved {names.show(slot.on_agent or 0)}{about} {seen}"
+    verbs = verbs_of(cell, slot.on_topic)
+    on = slot.on_topic if slot.on_topic is not None else names.show(slot.on_agent or 0)
+    what = "" if slot.kind in {"opinion", "attitude"} else f"{slot.kind}: "
+    past = ""
+    if fact.history:
+        label, start, stop = fact.history[-1]
+        past = (
+            f"; {verbs[label + 1]} it from tick {start} until {stop}" if slot.on_topic else f"; {verbs[label + 1]} them until tick {stop}"
+        )
+    return f"{what}{names.show(slot.of)} {verbs[fact.label + 1]} {on}{about} since tick {fact.since} {seen}{past}"
+
+
+def verbs_of(cell: Cell, topic: str | None) -> Sequence[str]:
+    """The verbs of -1, 0 and +1 on a topic (None: towards an agent)."""
+    if topic is None:
+        return ATTITUDES
+    return next((t.scale for t in cell.topics if t.name == topic), ("opposes", "is unsure about", "supports"))
+
+
+def _leader(names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:
+    agent, _, people, evidence = row
+    text = f"{names.show(agent)} has moved {people} {'person' if people == 1 else 'people'} about {topic} ({len(evidence)} times)"
+    return Line("relation", text, value, (-value, float(place)), refs=evidence[-3:])
+
+
+def _worth(fact: Fact, asked: set[int], viewer: int, topics: set[str]) -> float:
+    ends = {fact.slot.of, fact.slot.on_agent} - {None}
+    worth = 0.5**fact.distance * (1 + math.log1p(fact.weight))
+    if ends & asked:
+        worth *= 4
+        if len(ends) > 1 and ends <= asked | {viewer}:
+            worth *= 4
+        if fact.slot.of in asked and fact.slot.on_agent is None:
+            worth *= 2
+    if topics and (fact.slot.on_topic or fact.slot.about) in topics:
+        worth *= 3
+    return worth * (0.3 if fact.slot.kind == "influence" else 1.0)
