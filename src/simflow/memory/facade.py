@@ -14,9 +14,11 @@ from simflow.memory import block, recall, situation
 from simflow.memory.block import Block
 from simflow.memory.budget import Line
 from simflow.memory.embedders import load
+from simflow.memory.graph import Graph
 from simflow.memory.history import History
 from simflow.memory.linking import Names
 from simflow.memory.recall import Scope
+from simflow.memory.relations import graph_arm
 from simflow.memory.segments import segments
 from simflow.memory.situation import Reader, Situation
 from simflow.memory.topics import Gazetteer
@@ -68,6 +70,13 @@ class MemoryView:
         """Who witnessed what."""
         columns = ["episode", "tick", "actor", "kind", "target"]
         return Witness(self.run.table("episodes", columns=columns), self.run.table("exposures", columns=["tick", "reader", "episode"]))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What was learnt, as relations between agents."""
+        extract, order = self.cell.extract, self.run.table("episodes", columns=["episode", "ordinal"])
+        adds = [r.name for r in extract.relations if r.newest == "adds"]
+        return Graph(self.run.table("claims"), self.run.table("edges"), order, half_life=extract.evidence_half_life, adds=adds)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -134,6 +143,8 @@ class MemoryView:
         if settings.mode != "vectors":
             topics = read.topics or self._topics_of(read)
             lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current)
+            seen = None if settings.scope == "world" else self.witness.seen(who).before(now)
+            lines += graph_arm(self.graph, read, who, cell=self.cell, names=self.names, now=now, memory=settings, witnessed=seen)
         reading = {**situation.describe(read, self.names, [t.name for t in self.cell.topics]), "now": now}
         return block.build(
             recall.merge(lines, current=read.current),
