@@ -1,0 +1,1 @@
+select * from {{ catalog(source('catalog', 'windows')) }} where is_present

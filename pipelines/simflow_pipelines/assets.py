@@ -1,0 +1,265 @@
+"""One scenario as Dagster assets: `<scenario>/{plan, episodes, vectors, edges, personas, snapshot}`, partitioned by cell and window."""
+
+import fcntl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import dagster as dg
+from dagster import AssetExecutionContext
+
+from simflow.errors import EndpointFailed, SimflowError, Stopped
+from simflow.plan import Cell, Plan
+from simflow.runs import RunRecord, WindowRecord
+from simflow_pipelines import beta
+from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, kinds, owners
+from simflow_pipelines.interrupts import interruptible
+from simflow_pipelines.partitions import Place, by_cell, partitions
+from simflow_pipelines.preview import materialization_metadata
+
+POOL = "simflow_cells"
+"""Pool of all runs that compute windows; a scenario on a model endpoint has one more slot to wait for, `simflow_<engine>`."""
+
+RETRIES, RETRY_SECONDS = 3, 30
+
+
+class Result(Protocol):
+    """One committed window."""
+
+    @property
+    def record(self) -> WindowRecord:
+        """What the ledger says of it."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, float | int | str]:
+        """Figures with stable names."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """The content address."""
+        ...
+
+    @property
+    def reused(self) -> bool:
+        """Whether nothing had to be computed."""
+        ...
+
+
+class Work(Protocol):
+    """A run of one cell that can be asked for its windows in order."""
+
+    @property
+    def record(self) -> RunRecord:
+        """The run in the ledger."""
+        ...
+
+    def window(self, number: int) -> Result:
+        """Compute or reuse one window and commit it."""
+        ...
+
+
+class Watch:
+    """Told what happens in this process while windows are made; `simflow run` puts a terminal behind it. Does nothing by itself."""
+
+    def opened(self, cell: Cell, work: Work, numbers: list[int]) -> None:
+        """Take note that the windows `numbers` of a cell are next."""
+
+    def listener(self, cell: Cell) -> Callable[[Any], None] | None:
+        """Give the function that is told of progress within a window, if any."""
+        del cell
+        return None
+
+    def committed(self, cell: Cell, result: Result) -> None:
+        """Take note of a committed window."""
+
+    def failed(self, cell: Cell, error: BaseException) -> None:
+        """Take note of what ended the work."""
+
+
+Opener = Callable[..., Work]
+
+
+def open_work(path: str, cell: Cell, home: Path, **options: Any) -> Work:
+    """Open the run of a cell. The import is late: a code location that only lists assets needs no engine."""
+    from simflow.run import open_cell  # noqa: PLC0415
+
+    work: Work = open_cell(path, cell, home, **options)
+    return work
+
+
+@dataclass(frozen=True)
+class ScenarioAssets:
+    """Everything that Dagster is told about one compiled scenario. `prefix` stands before the scenario in each asset key."""
+
+    plan: Plan
+    home: Path
+    prefix: tuple[str, ...] = ()
+    watch: Watch = field(default_factory=Watch)
+    opener: Opener = open_work
+
+    @property
+    def name(self) -> str:
+        """The scenario's name as an identifier, for jobs and groups."""
+        return identifier("_".join((*self.prefix, self.plan.scenario)))
+
+    def key(self, asset: str) -> dg.AssetKey:
+        """The key of one of the assets."""
+        return dg.AssetKey([*self.prefix, self.plan.scenario, asset])
+
+    @property
+    def windows_selection(self) -> dg.AssetSelection:
+        """The five assets that are computed."""
+        return dg.AssetSelection.assets(*(self.key(name) for name in ASSETS))
+
+    def run_tags(self, cell: Cell) -> dict[str, str]:
+        """What a run of a cell can be found by."""
+        return {
+            "simflow/scenario": self.plan.scenario,
+            "simflow/variant": cell.variant,
+            "simflow/seed": str(cell.seed),
+            "simflow/cell": cell.name,
+        }
+
+    def spec(self, name: str) -> dg.AssetSpec:
+        """The specification of one asset."""
+        cell = self.plan.cells[0]
+        above = [self.key("plan"), *({"vectors": ["episodes"], "edges": ["episodes"], "personas": ["episodes", "edges"]}.get(name, []))]
+        if name == "snapshot":
+            above += ["vectors", "edges", "personas"]
+        about = f"{self.plan.about}\n\n{ASSETS[name][1]}" if self.plan.about else ASSETS[name][1]
+        return dg.AssetSpec(
+            key=self.key(name),
+            deps=[dep if isinstance(dep, dg.AssetKey) else self.key(dep) for dep in above],
+            description=about,
+            group_name=self.name,
+            owners=owners(cell),
+            kinds=kinds(name),
+            tags={"simflow/scenario": identifier(self.plan.scenario)[:63]},
+            metadata={"dagster/column_schema": columns(name), **code_references(self.plan, ASSETS[name][2])},
+            skippable=True,  # each window says for itself when it is there; the step has nothing to add at its end
+            partitions_def=partitions(self.plan),
+        )
+
+    def windows(self) -> dg.AssetsDefinition:
+        """The assets that are computed, all five by one step: a window of a cell is committed whole or not at all."""
+        pools = {POOL}
+        if self.plan.cells[0].models.engine not in {"builtin", "replay"}:
+            pools = {f"simflow_{identifier(self.plan.cells[0].models.engine)}"}
+
+        @dg.multi_asset(
+            name=f"{self.name}_windows",
+            specs=[self.spec(name) for name in ASSETS],
+            backfill_policy=dg.BackfillPolicy.single_run(),
+            pool=next(iter(pools)),
+            op_tags={"simflow/scenario": identifier(self.plan.scenario)[:63]},
+        )
+        def compute(context: AssetExecutionContext) -> Iterator[dg.AssetCheckResult]:
+            """Compute the windows that are asked for, in order, and those before them that are missing."""
+            for cell, numbers in by_cell(context.partition_keys, self.plan):
+                if numbers:
+                    self._cell(context, cell, numbers)
+            yield from ()
+
+        made: dg.AssetsDefinition = compute
+        return made
+
+    def _cell(self, context: AssetExecutionContext, cell: Cell, numbers: list[int]) -> None:
+        with _one_at_a_time(self.home, self.plan.scenario, cell.name):
+            try:
+                listener = self.watch.listener(cell)
+                work = self.opener(self.plan.path, cell, self.home, **({"listener": listener} if listener else {}))
+                self.watch.opened(cell, work, numbers)
+                for number in range(max(numbers) + 1):
+                    with interruptible():
+                        result = work.window(number)
+                    if number in numbers or not result.reused:
+                        self._report(context, cell, work, result)
+                    self.watch.committed(cell, result)
+            except BaseException as error:
+                self.watch.failed(cell, error)
+                if isinstance(error, EndpointFailed):
+                    context.log.warning(f"{error} {error.hint or ''}")
+                    raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=RETRY_SECONDS) from error
+                if isinstance(error, SimflowError):
+                    raise _failure(error) from error
+                raise
+
+    def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result) -> None:
+        place = Place(cell.name, result.record.number).key
+        version = {"dagster/data_version": result.key, "dagster/data_version_is_user_provided": "true"}
+        seen = context.instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
+        if seen is None or (seen.asset_observation and (seen.asset_observation.tags or {}).get("dagster/data_version") != result.key):
+            context.log_event(dg.AssetObservation(asset_key=self.key("plan"), partition=place, tags={"dagster/data_version": result.key}))
+            seen = context.instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
+        for name in ASSETS:
+            # What the window was made from, in Dagster's own words: it is stale once the plan's data version is another one.
+            made_from = {f"dagster/input_data_version/{dep.asset_key.to_user_string()}": result.key for dep in self.spec_deps(name)} | {
+                f"dagster/input_event_pointer/{dep.asset_key.to_user_string()}": (
+                    str(seen.storage_id) if seen and dep.asset_key == self.key("plan") else "NULL"
+                )
+                for dep in self.spec_deps(name)
+            }
+            context.log_event(
+                dg.AssetMaterialization(
+                    asset_key=self.key(name),
+                    partition=place,
+                    metadata=materialization_metadata(name, self.home, work.record, result),
+                    tags={**version, **made_from},
+                )
+            )
+
+    def spec_deps(self, name: str) -> list[dg.AssetDep]:
+        """What an asset is made from."""
+        return list(self.spec(name).deps)
+
+    def observed(self) -> dg.AssetsDefinition | dg.SourceAsset:
+        """The plan as an asset that can be observed: its data versions say which windows a change of the file concerns."""
+
+        def plan() -> dg.DataVersionsByPartition:
+            return dg.DataVersionsByPartition({k: dg.DataVersion(v) for k, v in plan_versions(self.plan).items()})
+
+        with beta.accepted():
+            return dg.observable_source_asset(
+                key=self.key("plan"),
+                partitions_def=partitions(self.plan),
+                group_name=self.name,
+                description=PLAN_ABOUT,
+                metadata=code_references(self.plan, ("scenario",)),
+                tags={f"dagster/kind/{kind}": "" for kind in kinds("plan")},
+            )(plan)
+
+    def job(self) -> Any:
+        """A job over the computed assets, named after the scenario."""
+        return dg.define_asset_job(
+            self.name,
+            selection=self.windows_selection,
+            executor_def=dg.in_process_executor,
+            description=self.plan.about or f"All windows of {self.plan.scenario}.",
+            tags={"simflow/scenario": self.plan.scenario},
+        )
+
+
+def plan_versions(plan: Plan) -> dict[str, str]:
+    """Content address of each partition of a plan, by partition key; nothing is computed."""
+    from simflow.run import window_keys  # noqa: PLC0415 - needs the engine's version
+
+    return {Place(cell.name, number).key: key for cell in plan.cells for number, key in enumerate(window_keys(cell))}
+
+
+def _failure(error: SimflowError) -> dg.Failure:
+    what = "stopped" if isinstance(error, Stopped) else type(error).__name__
+    return dg.Failure(description=str(error), metadata={"what": what, **({"hint": error.hint} if error.hint else {})}, allow_retries=False)
+
+
+@contextmanager
+def _one_at_a_time(home: Path, scenario: str, cell: str) -> Iterator[None]:
+    # Two runs that want windows of one cell take turns: the second finds what the first has committed.
+    folder = home / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{identifier(scenario)}-{cell}").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,136 @@
+"""`simflow run` and `simflow dev`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simflow.errors import BadInput, NotFound
+from simflow.plan import Cell, Plan, slug
+from simflow.runs import home as state_folder
+
+
+@click.command()
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--variant", help="Run the cells of this variant only.")
+@click.option("--seed", type=int, help="Run the cells of this seed only.")
+@click.option("--all", "everything", is_flag=True, help="Run every chosen cell; without it, the first.")
+@click.option("--ticks", type=click.IntRange(min=1), help="Run this many ticks instead of the scenario's.")
+@click.option("--home", type=click.Path(path_type=Path), help="Where state goes. Default: .simflow of this project.")
+@click.option("--tables/--no-tables", default=True, help="Build the dbt models afterwards. Default: yes.")
+@click.option("--json", "as_json", is_flag=True, help="Print what it came to as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress, no report.")
+def run(
+    scenario: Path,
+    variant: str | None,
+    seed: int | None,
+    everything: bool,
+    ticks: int | None,
+    home: Path | None,
+    tables: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run a scenario: every stage, every window, resumable.
+
+    Its assets are materialised in this process and recorded in the project's own Dagster instance; `simflow dev` shows them. Windows
+    that are there already are not computed again.
+    """
+    from simflow.scenario import load
+
+    plan = load(scenario)
+    if ticks:
+        plan = replace(plan, cells=tuple(replace(c, clock=replace(c.clock, ticks=ticks)) for c in plan.cells))
+    cells = chosen(plan, variant=variant, seed=seed, everything=everything)
+    where = (home or state_folder(scenario.absolute().parent)).absolute()
+
+    from simflow.cli import report
+    from simflow.store import Store
+    from simflow_pipelines.materialize import materialize
+
+    with _watching(quiet=quiet or as_json) as watch:
+        made = materialize(plan, cells, where, watch=watch)
+    if tables:
+        _tables(where, quiet=quiet or as_json)
+    store = Store(where)
+    runs = [store.open(m.work.record) for m in made if m.work]
+    if as_json:
+        found = [{**report.summary(r), "cell": m.cell.name, "dagster_run": m.dagster_run} for r, m in zip(runs, made, strict=True)]
+        click.echo(json.dumps(found[0] if len(found) == 1 and not everything else found, ensure_ascii=False, indent=2))
+    elif not quiet:
+        from rich.console import Console
+
+        for finished in runs:
+            report.show(finished, Console())
+
+
+def chosen(plan: Plan, *, variant: str | None, seed: int | None, everything: bool) -> list[Cell]:
+    """The cells that the options name: the first of them, or all. Raises NotFound with what there is."""
+    if variant is not None and slug(variant) not in {slug(c.variant) for c in plan.cells}:
+        raise NotFound(f"there is no variant '{variant}'", hint=f"there are {', '.join(dict.fromkeys(c.variant for c in plan.cells))}")
+    if seed is not None and seed not in {c.seed for c in plan.cells}:
+        raise NotFound(f"there is no seed {seed}", hint=f"there are {', '.join(str(s) for s in sorted({c.seed for c in plan.cells}))}")
+    found = [c for c in plan.cells if (variant is None or slug(c.variant) == slug(variant)) and (seed is None or c.seed == seed)]
+    if not found:
+        raise NotFound(f"variant '{variant}' has no cell with seed {seed}")
+    return found if everything else found[:1]
+
+
+@contextmanager
+def _watching(*, quiet: bool) -> Iterator[Any]:
+    from simflow.cli.progress import TerminalProgress
+    from simflow_pipelines.assets import Watch
+
+    with TerminalProgress(shown=False if quiet else None) as terminal:
+
+        class Drawn(Watch):
+            def listener(self, cell: Cell) -> Callable[[Any], None] | None:
+                return terminal.named(f"{cell.scenario} {cell.name}")
+
+        yield Drawn()
+
+
+def _tables(home: Path, *, quiet: bool) -> None:
+    from rich.console import Console
+    from rich.status import Status
+
+    from simflow_pipelines.materialize import materialize_tables
+
+    if quiet or not sys.stderr.isatty():
+        materialize_tables(home)
+        return
+    with Status("building tables", console=Console(stderr=True)):
+        materialize_tables(home)
+
+
+@click.command()
+@click.option("--port", type=int, default=3000, show_default=True, help="Port of the web page.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--home", type=click.Path(path_type=Path), help="Where state is. Default: .simflow of this project.")
+def dev(port: int, host: str, home: Path | None) -> None:
+    """Open Dagster's UI on this project: its scenarios as assets, the runs so far, schedules and sensors."""
+    from simflow_pipelines.instance import dagster_home
+    from simflow_pipelines.project import Project
+
+    project = Project.find()
+    where = (home or project.home).absolute()
+    if not project.files():
+        raise BadInput(f"there are no scenarios in {project.root / 'scenarios'}", hint="`simflow init` makes a project that runs")
+    environment = {
+        **os.environ,
+        "DAGSTER_HOME": str(dagster_home(where)),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+        "SIMFLOW_HOME": str(where),
+        "SIMFLOW_PROJECT": str(project.root),
+    }
+    click.echo(f"Dagster on http://{host}:{port} (state in {where}); Ctrl-C ends it", err=True)
+    command = [sys.executable, "-m", "dagster", "dev", "-m", "simflow_pipelines.definitions", "--port", str(port), "--host", host]
+    os.execve(sys.executable, command, environment)  # noqa: S606 - becomes the server, so that Ctrl-C reaches it as it should
