@@ -180,14 +180,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an agent does in a turn. `kind` is one of the turn's actions or `nothing`, then with a `reason`.
+    """What an agent does in a turn. `kind` is one of the turn's actions or `nothing`; with a `reason` if that was not its choice.
 
-    post: place in the feed of the post that it is about. text: what is said. tokens: of the call, zero if none was made.
+    post: place in the feed of the post that it is about. text: what is said; topic and stance (-1..1) as the speaker itself declares them.
+    tokens: of the call, zero if none was made.
     """
 
     kind: str
     post: int | None = None
     text: str | None = None
+    topic: str | None = None
+    stance: float | None = None
     reason: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0

@@ -132,7 +132,9 @@ def test_run_that_an_endpoint_ended_goes_on_without_paying_twice(kit, tmp_path):
     ("fault", "words"),
     [
         pytest.param(error(404, "model_not_found", "The model `x` does not exist"), "model", id="wrong model"),
-        pytest.param(error(401, "invalid_api_key", "Incorrect API key provided: sk-test-0123456789abcdefghij"), "OPENAI_API_KEY", id="no key"),
+        pytest.param(
+            error(401, "invalid_api_key", "Incorrect API key provided: sk-test-0123456789abcdefghij"), "OPENAI_API_KEY", id="no key"
+        ),
         pytest.param(error(429, "insufficient_quota", "You exceeded your current quota"), "credit", id="no credit"),
         pytest.param(error(400, "bad", "response_format is not supported"), "SIMFLOW_LLM_MODE", id="unknown mode"),
     ],
@@ -269,7 +271,7 @@ def test_unusable_answers_do_not_stop_questions_beside_them(kit):
 
     cell = kit.a_cell()
     known = codes(cell.extract.relations, cell.topics)
-    asked = [Question("test", "s", f"{n} @a: \"x\"", shape(known, 9, 0), 50) for n in (1, 2, 3)]
+    asked = [Question("test", "s", f'{n} @a: "x"', shape(known, 9, 0), 50) for n in (1, 2, 3)]
     script = Script(lambda r, _: completion("{") if r["messages"][-1]["content"].startswith("2") else kit.diligent(r))
     with serving(script) as url:
         answers = kit.room_at(url).ask_all(asked)

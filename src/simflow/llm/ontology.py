@@ -74,13 +74,14 @@ class _Closed(BaseModel):
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The schema without titles, which say nothing and are paid for in each call."""
-        return cast("dict[str, Any]", _untitled(super().model_json_schema(*args, **kwargs)))
+        return cast("dict[str, Any]", untitled(super().model_json_schema(*args, **kwargs)))
 
 
-def _untitled(value: Any) -> Any:
+def untitled(value: Any) -> Any:
+    """A JSON Schema without its titles."""
     if isinstance(value, dict):
-        return {k: _untitled(v) for k, v in value.items() if k != "title" or not isinstance(v, str)}
-    return [_untitled(v) for v in value] if isinstance(value, list) else value
+        return {k: untitled(v) for k, v in value.items() if k != "title" or not isinstance(v, str)}
+    return [untitled(v) for v in value] if isinstance(value, list) else value
 
 
 def _items(item: Any, most: int, about: str) -> Any:
