@@ -107,10 +107,24 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _kinds(about: dict[str, Any], console: Console) -> None:
-    table = _table("What happened", "episodes", *about["episodes"], "all", "exposures")
-    counts = list(about["episodes"].values())
-    table.add_row(f"{about['ticks']:,} ticks", *(f"{n:,}" for n in counts), f"{sum(counts):,}", f"{about['exposures']:,}")
-    console.print(Padding(table, (0, 0, 1, 0)))
+    # Two columns of kinds, so that the page fits 80 columns however many kinds there are.
+    counts = list(about["episodes"].items())
+    half = -(-len(counts) // 2)
+    table = Table(title="What happened", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), show_header=False)
+    for _ in range(2):
+        table.add_column()
+        table.add_column(justify="right", min_width=8)
+    for i in range(half):
+        cells = [c for kind, n in counts[i::half] for c in (_plural(kind), f"{n:,}")]
+        table.add_row(*cells)
+    total = sum(n for _, n in counts)
+    console.print(table)
+    line = f"{total:,} episodes in {about['ticks']:,} ticks, seen {about['exposures']:,} times"
+    console.print(Padding(Text(line, style="dim"), (0, 0, 1, 0)))
+
+
+def _plural(kind: str) -> str:
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _stance(rows: list[dict[str, Any]], console: Console) -> None:
