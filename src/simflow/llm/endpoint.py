@@ -64,6 +64,8 @@ class Endpoint:
         base_url = env.get("OPENAI_BASE_URL") or None
         if base_url and urlsplit(base_url).scheme not in {"http", "https"}:
             raise BadInput("OPENAI_BASE_URL is no http address", hint="for example http://localhost:11434/v1")
+        if base_url and "@" in urlsplit(base_url).netloc:
+            raise BadInput("OPENAI_BASE_URL holds a user name or password", hint="addresses end up in logs: give the key in OPENAI_API_KEY")
         mode = _one_of(env, "SIMFLOW_LLM_MODE", (*MODES, "auto"), "json_schema")
         taping = _one_of(env, "SIMFLOW_LLM_CACHE", TAPINGS, "replay")
         prices = env.get("SIMFLOW_LLM_PRICES")
@@ -100,9 +102,8 @@ class Endpoint:
             )
 
     def redact(self, text: str) -> str:
-        """`text` without the key, credentials in addresses, or what looks like a key."""
-        for secret in filter(None, (self.key, urlsplit(self.base_url or "").password)):
-            text = text.replace(secret, "***")
+        """`text` without the key, or what looks like one."""
+        text = text.replace(self.key, "***") if self.key else text
         return re.sub(r"\b(sk|key|Bearer)([-_ ])[A-Za-z0-9*_\-.]{8,}", r"\1\2***", text)
 
 

@@ -112,21 +112,21 @@ class Wire:
         code, why = error.status_code, self._plain(error)
         if code in {408, 409, 425, 429} or code >= 500:
             if code == 429 and error.code in {"insufficient_quota", "billing_hard_limit_reached"}:
-                raise EndpointFailed(why, hint="the account is out of credit; no retry will help") from error
+                raise EndpointFailed(why, hint="the account is out of credit; no retry will help") from None
             return retry_after(error.response.headers), why
         if code in {401, 403}:
-            raise EndpointFailed(why, hint="is OPENAI_API_KEY set, and right for this endpoint?") from error
+            raise EndpointFailed(why, hint="is OPENAI_API_KEY set, and right for this endpoint?") from None
         if code == 404:
             raise EndpointFailed(
                 why, hint="is the model's name right, and does OPENAI_BASE_URL end as the server wants it (often /v1)?"
-            ) from error
+            ) from None
         text = f"{error.code} {error.type} {why}".lower()
         if code == 413 or "context" in text or "too long" in text or "too large" in text or "maximum" in text:
-            raise Unusable("rejected", why) from error
+            raise Unusable("rejected", why) from None
         if "content" in text and ("filter" in text or "polic" in text):
-            raise Unusable("refused", why) from error
+            raise Unusable("refused", why) from None
         hint = "the endpoint does not take such requests; SIMFLOW_LLM_MODE=auto asks it what it can do"
-        raise EndpointFailed(why, hint=hint) from error
+        raise EndpointFailed(why, hint=hint) from None
 
     def _plain(self, error: Exception) -> str:
         cause = error.__cause__
