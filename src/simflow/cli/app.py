@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -109,4 +112,12 @@ def main(argv: list[str] | None = None) -> None:
         if error.hint:
             click.echo(f"hint: {error.hint}", err=True)
         sys.exit(error.exit_code)
+    except Exception as error:
+        if os.environ.get("SIMFLOW_DEBUG"):
+            raise
+        with tempfile.NamedTemporaryFile("w", prefix="simflow-", suffix=".txt", delete=False, encoding="utf-8") as kept:
+            kept.write(traceback.format_exc())
+        click.echo(f"error: simflow met a fault of its own: {type(error).__name__}: {error}", err=True)
+        click.echo(f"hint: what is committed is kept; the traceback is in {kept.name} (SIMFLOW_DEBUG=1 shows it)", err=True)
+        sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)

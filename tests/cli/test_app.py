@@ -1,0 +1,55 @@
+"""The root command: words on stderr, data on stdout, an exit code for each kind of end."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from simflow import errors
+from simflow.cli import main
+from simflow.cli.app import app
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.RunFailed("it failed", hint="try again"), 1),
+        (errors.BadInput("bad"), 2),
+        (errors.NotFound("none"), 2),
+        (errors.EndpointFailed("down"), 3),
+        (errors.Stopped("stopped"), 130),
+        (KeyboardInterrupt(), 130),
+        (ZeroDivisionError("a fault"), 1),
+    ],
+)
+def test_every_kind_of_end_has_its_exit_code_and_no_traceback(monkeypatch, capsys, error, code):
+    def fail() -> None:
+        raise error
+
+    monkeypatch.delenv("SIMFLOW_DEBUG", raising=False)
+    monkeypatch.setitem(app.commands, "fail", click.Command("fail", callback=fail))
+    monkeypatch.setattr(app, "get_command", lambda ctx, name: app.commands[name])  # noqa: ARG005
+    with pytest.raises(SystemExit) as end:
+        main(["fail"])
+    assert end.value.code == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    if str(error):
+        assert str(error) in said.err
+
+
+def test_an_unknown_command_is_refused_with_its_name(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["rnu"])
+    assert end.value.code == 2
+    assert "rnu" in capsys.readouterr().err
+
+
+def test_every_command_shows_in_help(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    out = capsys.readouterr().out
+    for name in ("init", "validate", "plan", "run", "recall", "explain", "tui", "dev", "doctor"):
+        assert f"  {name} " in out
