@@ -34,7 +34,7 @@ class BuiltinEngine:
     def advance(self, state: State, start: int, stop: int, *, recall: Recall | None = None, progress: Progress | None = None) -> Step:
         """Ticks [start, stop). Memory has no part in it: `recall` is not used."""
         del recall
-        society = Society.load(state)
+        society = Society.load(state, start)
         first = society.count if start else 0
         simulation = Simulation(self.cell, [self.cell.seed], society, self.settings)
         if start == 0:

@@ -82,13 +82,12 @@ class Draws:
         self._roots = [mixed(seed ^ _ODD) for seed in seeds]
         self.replicate = replicate
         self.local = local
+        self._ids = None if local is None else _spread(local)
+        self._codes: dict[str, list[int]] = {}
 
     def bits(self, purpose: str, tick: int, agents: Ints) -> U64:
         """64 random bits for each of `agents`, shape (len(agents),)."""
-        where = agents if self.local is None else self.local[agents]
-        ids = where.astype(np.uint64)
-        ids += np.uint64(1)
-        ids *= _NP_GOLDEN
+        ids = _spread(agents) if self._ids is None else self._ids[agents]
         ids += self._base(purpose, tick, agents)
         return mix(ids)
 
@@ -98,6 +97,11 @@ class Draws:
         keys *= _NP_ODD
         keys += self.bits(purpose, tick, agents)
         return mix(keys)
+
+    def several_units(self, purpose: str, tick: int, agents: Ints, count: int) -> F64:
+        """Uniform on [0, 1), (len(agents), count): the draws for the pairs (agent, 0 .. count - 1)."""
+        keys = np.arange(count).astype(np.uint64) * _NP_ODD + self.bits(purpose, tick, agents)[:, None]
+        return unit(mix(keys))
 
     def unit(self, purpose: str, tick: int, agents: Ints) -> F64:
         """Uniform on [0, 1) with 53 bits for each of `agents`."""
@@ -109,11 +113,22 @@ class Draws:
 
     def _base(self, purpose: str, tick: int, agents: Ints) -> Any:
         # tick may be negative (-1: before the first); the mask makes it a 64-bit word.
-        code, step = word(purpose), (tick * _GOLDEN) & _MASK
-        bases = [mixed(mixed(root ^ code) + step) for root in self._roots]
+        step = tick * _GOLDEN
+        codes = self._codes.get(purpose)
+        if codes is None:
+            code = word(purpose)
+            codes = self._codes[purpose] = [mixed(root ^ code) for root in self._roots]
+        bases = [mixed(code + step) for code in codes]
         if self.replicate is None:
             return np.uint64(bases[0])
         return np.array(bases, dtype=np.uint64)[self.replicate[agents]]
+
+
+def _spread(ids: Ints) -> U64:
+    spread = ids.astype(np.uint64)
+    spread += np.uint64(1)
+    spread *= _NP_GOLDEN
+    return spread
 
 
 def unit(bits: U64) -> F64:
@@ -124,4 +139,5 @@ def unit(bits: U64) -> F64:
 def bell(bits: U64) -> F64:
     """Mean 0, standard deviation 1, within +-3.47: the sum of the four 16-bit lanes (Irwin-Hall), so no logarithm is needed."""
     total = (bits & _LANE) + ((bits >> np.uint64(16)) & _LANE) + ((bits >> np.uint64(32)) & _LANE) + (bits >> np.uint64(48))
-    return ((total.astype(np.float64) + 2.0) * 2.0**-16 - 2.0) * _ROOT3
+    centred: F64 = ((total.astype(np.float64) + 2.0) * 2.0**-16 - 2.0) * _ROOT3
+    return centred

@@ -13,7 +13,7 @@ import numpy as np
 from simflow.errors import BadInput
 from simflow.plan import Feed
 from simflow.world.draws import F64, GRID, I64, Bools, Draws, Ints
-from simflow.world.posts import Posts
+from simflow.world.posts import AUTHOR, BOOST, HEAT, ID, STANCE, TICK, TOPIC, Posts
 from simflow.world.settings import Settings
 from simflow.world.society import Society
 
@@ -21,11 +21,15 @@ MOST = 480
 """Most posts that a session may show: the place in the feed is part of an episode's key."""
 _SCALE = float(1 << 34)
 _TOP = 1 << 39
+_ROW = (1 << 36) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Feeds side by side: arrays of one entry a feed, and which feed each agent reads."""
+    """Feeds side by side: arrays of one entry a feed, and which feed each agent reads.
+
+    `single` holds the weights of the first feed, for the common case that there is only one.
+    """
 
     of: Ints
     recency: F64
@@ -39,6 +43,9 @@ class Ranking:
     hot: Ints
     explore: Ints
     fade: float
+    most_hot: int
+    most_explored: int
+    single: dict[str, float]
 
     @classmethod
     def of_feeds(cls, feeds: Sequence[Feed], of: Ints, horizon: int, pool: int, fade: float) -> Ranking:
@@ -48,24 +55,29 @@ class Ranking:
         for feed in feeds:
             if not 1 <= feed.posts <= MOST:
                 raise BadInput(f"a feed shows {feed.posts} posts", hint=f"between 1 and {MOST}")
+        hot, explore = columns.pop("hot").astype(np.int64), columns.pop("explore").astype(np.int64)
         return cls(
             of=of,
             posts=np.array([feed.posts for feed in feeds], dtype=np.int64),
             horizon=np.array([min(feed.horizon, horizon) for feed in feeds], dtype=np.int64),
-            hot=columns.pop("hot").astype(np.int64),
-            explore=columns.pop("explore").astype(np.int64),
+            hot=hot,
+            explore=explore,
             fade=fade,
+            most_hot=int(hot.max()),
+            most_explored=int(explore.max()),
+            single={name: float(column[0]) for name, column in columns.items()},
             **columns,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One row an exposure, by reader and rank. `reader` and `row` are places in the society and in its posts."""
+    """One row an exposure, by reader and rank. `reader` and `row` are places in the society and in its posts; `post` is that row."""
 
     reader: Ints
     row: Ints
     rank: Ints
+    post: I64
 
 
 def _weights(feed: Feed, pool: int) -> dict[str, float]:
@@ -95,28 +107,27 @@ def _weights(feed: Feed, pool: int) -> dict[str, float]:
 
 
 def hottest(posts: Posts, replicate_of: Ints, replicates: int, first: int, limit: int) -> I64:
-    """Rows of the `limit` most liked and shared posts since row `first` of each replicate, best first: (replicates, limit), -1 where fewer."""
+    """Rows of the `limit` hottest posts since row `first` of each replicate, best first: (replicates, limit), -1 where fewer."""
     table = np.full((replicates, limit), -1, np.int64)
-    heat = posts["score"][first:].astype(np.int64) + 2 * posts["shares"][first:]
+    heat = posts.column(HEAT)[first:]
     found = np.flatnonzero(heat > 0)
     if not len(found):
         return table
-    rows = found + first
     # One unique number a row: hotter first, then newer.
-    key = (heat[found] << 36) | rows
+    key = (heat[found] << 36) | (found + first)
     if replicates == 1:
         if len(key) > 4 * limit:
-            best = np.argpartition(key, len(key) - limit)[len(key) - limit :]
-            rows, key = rows[best], key[best]
-        order = np.argsort(key)[::-1][:limit]
-        table[0, : len(order)] = rows[order]
+            key = np.partition(key, len(key) - limit)[len(key) - limit :]
+        key.sort()
+        best = key[: -limit - 1 : -1] & _ROW
+        table[0, : len(best)] = best
         return table
-    whose = replicate_of[posts["author"][rows]].astype(np.int64)
+    whose = replicate_of[posts.column(AUTHOR)[found + first]].astype(np.int64)
     order = np.lexsort((-key, whose))
     whose = whose[order]
     place = np.arange(len(order)) - np.searchsorted(whose, whose)
     keep = place < limit
-    table[whose[keep], place[keep]] = rows[order][keep]
+    table[whose[keep], place[keep]] = key[order][keep] & _ROW
     return table
 
 
@@ -139,42 +150,41 @@ def rank(
     posts = society.posts
     if not len(agents) or not posts.size:
         nobody = np.empty(0, np.int64)
-        return Shown(nobody, nobody, nobody)
+        return Shown(nobody, nobody, nobody, posts.table[:0])
     feed = ranking.of[agents]
     first = posts.first_row(np.maximum(society.seen[agents], tick - ranking.horizon[feed]))
-    replicate = society.replicate[agents] if len(society.replicate) else np.zeros(len(agents), np.int32)
     followed = society.last[society.follows[agents]].reshape(len(agents), -1)
+    replicate = society.replicate[agents] if len(society.replicate) else None
     pools = [followed]
-    if most := int(ranking.hot[feed].max(initial=0)):
-        pools.append(_first_new(hot[replicate], first, most, ranking.hot[feed]))
-    if most := int(ranking.explore[feed].max(initial=0)):
-        pools.append(_explored(society, draws, tick, agents, replicate, places, most, ranking.explore[feed]))
-    table = np.concatenate(pools, axis=1) if len(pools) > 1 else followed
+    if ranking.most_hot:
+        pools.append(_first_new(hot if replicate is None else hot[replicate], first, ranking.hot[feed]))
+    if ranking.most_explored:
+        pools.append(_explored(society, draws, tick, agents, replicate, places, ranking.most_explored, ranking.explore[feed]))
+    table = np.concatenate(pools, axis=1)
     who, column = np.nonzero(table >= first[:, None])
     # Sorting puts the copy that comes from a followed account first; the others are doubles.
     key = (who << 40) | (table[who, column] << 1) | (column >= followed.shape[1])
     key.sort()
+    fresh = np.empty(len(key), dtype=bool)
+    fresh[:1] = True
     pair = key >> 1
-    fresh = np.ones(len(pair), dtype=bool)
-    fresh[1:] = pair[1:] != pair[:-1]
+    np.not_equal(pair[1:], pair[:-1], out=fresh[1:])
     key = key[fresh]
-    who, row, follows = key >> 40, (key >> 1) & ((1 << 39) - 1), (key & 1) == 0
-    author = posts["author"][row]
-    reader = agents[who]
-    keep = (author != reader) & (posts["boost"][row] < 2)
+    who, row = key >> 40, (key >> 1) & _ROW
+    reader, post = agents[who], posts.table[row]
+    keep = (post[:, AUTHOR] != reader) & (post[:, BOOST] < 2)
     if len(society.mutes):
-        keep &= ~pairs(society.mutes, reader, author)
+        keep &= ~pairs(society.mutes, reader, post[:, AUTHOR])
     if hidden is not None:
-        keep &= ~hidden[author]
-    if not keep.all():
-        who, row, follows, reader = who[keep], row[keep], follows[keep], reader[keep]
-    score = _scores(society, draws, settings, ranking, tick, reader, row, follows)
+        keep &= ~hidden[post[:, AUTHOR]]
+    key, who, row, reader, post = key[keep], who[keep], row[keep], reader[keep], post[keep]
+    score = _scores(society, draws, settings, ranking, tick, reader, post, (key & 1) == 0)
     order = np.argsort((who << 40) | (_TOP - np.rint(score * _SCALE).astype(np.int64)), kind="stable")
     who = who[order]
-    start = np.searchsorted(who, np.arange(len(agents)))
-    place = np.arange(len(who)) - start[who]
+    place = np.arange(len(who)) - np.searchsorted(who, np.arange(len(agents)))[who]
     shown = place < ranking.posts[feed[who]]
-    return Shown(agents[who[shown]], row[order[shown]], place[shown])
+    order = order[shown]
+    return Shown(reader[order], row[order], place[shown], post[order])
 
 
 def pairs(sorted_pairs: I64, reader: Ints, author: Ints) -> Bools:
@@ -185,41 +195,44 @@ def pairs(sorted_pairs: I64, reader: Ints, author: Ints) -> Bools:
 
 
 def _scores(
-    society: Society, draws: Draws, settings: Settings, ranking: Ranking, tick: int, reader: Ints, row: Ints, follows: Bools
+    society: Society, draws: Draws, settings: Settings, ranking: Ranking, tick: int, reader: Ints, post: I64, follows: Bools
 ) -> F64:
-    posts = society.posts
-    feed = ranking.of[reader]
-    age = (tick - posts["tick"][row]).astype(np.float64)
-    heat = np.maximum(posts["score"][row] + 2 * posts["shares"][row], 0).astype(np.float64)
-    topic = posts["topic"][row]
+    heat = np.maximum(post[:, HEAT], 0)
+    topic = post[:, TOPIC]
     about = np.maximum(topic, 0)
-    alike = 1.0 - np.abs(society.x[reader, about] - posts["stance"][row]) / (2.0 * GRID)
-    similarity = ranking.similarity[feed]
-    affinity = np.where(topic < 0, 0.5, (1.0 - similarity) * society.interests[reader, about] + similarity * alike)
-    score = ranking.recency[feed] / (1.0 + age * ranking.fade) + ranking.popularity[feed] * heat / (heat + 8.0)
-    score += ranking.affinity[feed] * affinity + ranking.follow[feed] * follows
-    score += settings.boost * (follows & (posts["boost"][row] == 1))
-    score += ranking.noise[feed] * draws.pair_unit("feed", tick, reader, posts["id"][row])
-    return np.clip(score, 0.0, 31.0)
+    alike = 1.0 - np.abs(society.x[reader, about] - post[:, STANCE]) * (0.5 / GRID)
+    interest = society.interests[reader, about]
+    if len(ranking.posts) == 1:
+        weigh = ranking.single
+    else:
+        feed = ranking.of[reader]
+        weigh = {name: getattr(ranking, name)[feed] for name in ranking.single}
+    affinity = interest + weigh["similarity"] * (alike - interest)
+    if len(topic) and int(topic.min()) < 0:
+        affinity = np.where(topic < 0, 0.5, affinity)
+    score = weigh["recency"] / (1.0 + (tick - post[:, TICK]) * ranking.fade) + weigh["popularity"] * (heat / (heat + 8.0))
+    score += weigh["affinity"] * affinity
+    score += (weigh["follow"] + settings.boost * (post[:, BOOST] == 1)) * follows
+    score += weigh["noise"] * draws.pair_unit("feed", tick, reader, post[:, ID])
+    return np.asarray(np.minimum(np.maximum(score, 0.0), 31.0), dtype=np.float64)
 
 
-def _first_new(hot: I64, first: Ints, most: int, wanted: Ints) -> I64:
-    """Of each reader's hot list the first `wanted` that are new to it; -1 for the rest. At most `most` columns."""
+def _first_new(hot: I64, first: Ints, wanted: Ints) -> I64:
+    """Of each reader's hot list the first `wanted` that are new to it; -1 for the rest."""
     new = hot >= first[:, None]
-    taken = np.cumsum(new, axis=1)
-    rows = np.where(new & (taken <= wanted[:, None]), hot, -1)
-    return rows if rows.shape[1] <= most else np.sort(rows, axis=1)[:, ::-1][:, :most]
+    new &= np.cumsum(new, axis=1) <= wanted[:, None]
+    return np.where(new, hot, -1)
 
 
 def _explored(
-    society: Society, draws: Draws, tick: int, agents: Ints, replicate: Ints, places: Sequence[Ints], most: int, wanted: Ints
+    society: Society, draws: Draws, tick: int, agents: Ints, replicate: Ints | None, places: Sequence[Ints], most: int, wanted: Ints
 ) -> I64:
     """The newest post of authors drawn at random, whatever others have posted meanwhile."""
-    sizes = np.array([len(place) for place in places])
-    starts = np.cumsum(sizes) - sizes
-    flat = places[0] if len(places) == 1 else np.concatenate(places)
-    rows = np.empty((len(agents), most), np.int64)
-    for k in range(most):
-        drawn = (draws.unit(f"explore/{k}", tick, agents) * sizes[replicate]).astype(np.int64)
-        rows[:, k] = np.where(k < wanted, society.last[flat[starts[replicate] + drawn], 0], -1)
-    return rows
+    drawn = draws.several_units("explore", tick, agents, most)
+    if replicate is None:
+        author = places[0][(drawn * len(places[0])).astype(np.int64)]
+    else:
+        sizes = np.array([len(place) for place in places])
+        starts = np.cumsum(sizes) - sizes
+        author = np.concatenate(places)[starts[replicate][:, None] + (drawn * sizes[replicate][:, None]).astype(np.int64)]
+    return np.where(np.arange(most) < wanted[:, None], society.last[author, 0], -1)

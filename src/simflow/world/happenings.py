@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from simflow.errors import BadInput
 from simflow.plan import Cell, Event, Feed
 from simflow.world import names, population
-from simflow.world.draws import F64, Bools, Draws, Ints, grid, name_key
+from simflow.world.draws import F64, I64, Bools, Draws, Ints, grid, name_key
 from simflow.world.feed import Ranking
 from simflow.world.founding import NEWSROOM
 from simflow.world.log import Log
 from simflow.world.opinion import ONE
+from simflow.world.posts import AUTHOR, BOOST, EVENT, ID, KIND, RELATION, ROOT, STANCE, TICK, TOPIC, WORDS, WORDS_KIND, blank
 from simflow.world.reactions import ANNOUNCEMENT, JOIN, LEAVE
 from simflow.world.settings import Settings
 from simflow.world.society import Society
@@ -36,7 +36,7 @@ class Happenings:
         self.base_feeds = [cell.platform.feed, *(p.feed or cell.platform.feed for p in cell.personas)]
         self.horizon = max(feed.horizon for feed in self.base_feeds)
         self.draws: Draws = society.draws(seeds)
-        self.announced: list[dict[str, Any]] = []
+        self.announced: list[I64] = []
         self.everybody: Ints = np.empty(0, np.int64)
         self.activity: F64 = np.empty(0)
         self.phase: Ints = np.empty(0, np.int8)
@@ -86,12 +86,12 @@ class Happenings:
             return []
         posts, society = self.society.posts, self.society
         found = []
-        for row in range(*posts.first_row(np.array([tick - 1, tick])).tolist()):
-            if posts["boost"][row] == 2:
-                replicate = int(society.replicate[posts["author"][row]]) if len(society.replicate) else 0
-                event = self.by_key[int(posts["event"][row])]
-                who = self._audience(event, replicate)
-                found.append((row, who[who != posts["author"][row]]))
+        for row in posts.span(tick - 1):
+            author = int(posts.table[row, AUTHOR])
+            if posts.table[row, BOOST] == 2:
+                replicate = int(society.replicate[author]) if len(society.replicate) else 0
+                who = self._audience(self.by_key[int(posts.table[row, EVENT])], replicate)
+                found.append((row, who[who != author]))
         return found
 
     # ---------------------------------------------------------------------------------------------------- what is in force
@@ -133,8 +133,8 @@ class Happenings:
         new = []
         for replicate in range(len(self.seeds)):
             for event in self.timeline.waiting(tick, fired_ticks(self.society, replicate)):
-                posts = self.society.posts
-                author = posts["author"][slice(*posts.first_row(np.array([tick - 1, tick])).tolist())]
+                span = self.society.posts.span(tick - 1)
+                author = self.society.posts.table[span.start : span.stop, AUTHOR]
                 recent = int((self.society.replicate[author] == replicate).sum()) if len(self.society.replicate) else len(author)
                 if event.when is not None and holds(event.when, self.society, self.places[replicate], self.topics, recent):
                     new.append((replicate, name_key(event.name), tick))
@@ -166,32 +166,21 @@ class Happenings:
     def _announce(self, event: Event, tick: int, replicate: int) -> None:
         row = self._newsroom(tick, replicate) if event.by is None else self._row(event.by, event, replicate)
         topic = topic_of(event, self.words, self.topics)
-        stance = np.zeros(1, np.int64)
+        stance = 0
         if event.stance is not None:
-            stance = np.clip(grid(np.array([event.stance])), -ONE, ONE)
+            stance = int(grid(np.array([min(1.0, max(-1.0, event.stance))]))[0])
         elif self.society.persona[row] >= 0 and topic >= 0:
-            stance = self.society.x[[row], topic]
-        same = sum(1 for one in self.announced if one["kind"] == ANNOUNCEMENT and one["author"][0] == row)
-        author = np.array([row])
-        local = self.society.local[author] if len(self.society.local) else author
-        ids = key(local, tick, ANNOUNCEMENT, same)
-        self.announced.append(
-            {
-                "id": ids,
-                "author": author,
-                "topic": topic,
-                "stance": stance,
-                "kind": ANNOUNCEMENT,
-                "root": ids,
-                "relation": ALONE,
-                "words": ids,
-                "words_kind": ANNOUNCEMENT,
-                "event": name_key(event.name),
-                "person": -1,
-                "saying": -1,
-                "boost": 2 if event.verb == "broadcast" else 1,
-            }
-        )
+            stance = int(self.society.x[row, topic])
+        same = sum(1 for one in self.announced if one[0, AUTHOR] == row)
+        local = self.society.local[[row]] if len(self.society.local) else np.array([row])
+        post = blank(1)
+        post[0, [ID, ROOT, WORDS]] = key(local, tick, ANNOUNCEMENT, same)[0]
+        post[0, [AUTHOR, TICK, TOPIC, STANCE]] = row, tick, topic, stance
+        post[0, [KIND, WORDS_KIND]] = ANNOUNCEMENT
+        post[0, RELATION] = ALONE
+        post[0, EVENT] = name_key(event.name)
+        post[0, BOOST] = 2 if event.verb == "broadcast" else 1
+        self.announced.append(post)
 
     def _nudge(self, event: Event, replicate: int) -> dict[str, Ints]:
         society, topic = self.society, self._topic(event)
@@ -232,21 +221,10 @@ class Happenings:
         self._moment(LEAVE, np.flatnonzero(residents & (society.left == tick)), tick, None)
 
     def _moment(self, kind: int, who: Ints, tick: int, event: Event | None) -> None:
-        if not len(who):
-            return
         local = self.society.local[who] if len(self.society.local) else who
-        self.announced.append(
-            {
-                "id": key(local, tick, kind),
-                "kind": kind,
-                "actor": who,
-                "parent": -1,
-                "root": -1,
-                "target": -1,
-                "topic": -1,
-                "event": 0 if event is None else name_key(event.name),
-            }
-        )
+        cause = 0 if event is None else name_key(event.name)
+        ids = key(local, tick, kind)
+        self.log.deeds.add(len(who), id=ids, tick=tick, kind=kind, actor=who, parent=-1, root=-1, target=-1, topic=-1, event=cause)
 
     # ------------------------------------------------------------------------------------------------------------- arrivals
 
@@ -297,14 +275,14 @@ class Happenings:
         self.draws = society.draws(self.seeds)
 
     def _arrived(self, rows: Ints, tick: int) -> None:
-        self.log.arrivals.add(tick=tick, agent=rows)
         self.log_stances(rows[self.society.persona[rows] >= 0], tick - 1)
 
     def log_stances(self, residents: Ints, tick: int) -> None:
         """Log present stances as of the end of `tick`, without a reason."""
         topics = self.society.x.shape[1]
         agent, topic = np.repeat(residents, topics), np.tile(np.arange(topics), len(residents))
-        self.log.stances.add(tick=tick, agent=agent, topic=topic, stance=self.society.x[agent, topic], contributions=0, self_term=0, clip=0)
+        stance = self.society.x[agent, topic]
+        self.log.stances.add(len(agent), tick=tick, agent=agent, topic=topic, stance=stance, contributions=0, self_term=0, clip=0)
 
     # --------------------------------------------------------------------------------------------------------------- looking up
 

@@ -1,4 +1,7 @@
-"""What happened, as columns of whole numbers; words and tables are made of it afterwards."""
+"""What happened, as columns of whole numbers; words and tables are made of it afterwards.
+
+A tick only appends what it has at hand; joining, looking up and sorting are done once, over the whole range.
+"""
 
 from __future__ import annotations
 
@@ -8,49 +11,95 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simflow.world.draws import Ints
-from simflow.world.posts import Posts
+from simflow.world.draws import I64, Ints
+from simflow.world.posts import AUTHOR, EVENT, ID, KIND, PARENT, ROOT, TARGET, TICK, TOPIC, Posts
+from simflow.world.reactions import ANNOUNCEMENT
 
 ACTS = {"id": "i8", "tick": "i4", "kind": "i1", "actor": "i4", "parent": "i8", "root": "i8", "target": "i4", "topic": "i2", "event": "i8"}
 """One row an episode; actor and target are rows of the society, -1 stands for none."""
-SHOWN = {"tick": "i4", "reader": "i4", "episode": "i8", "author": "i4", "rank": "i2", "topic": "i2", "contribution": "i8", "reaction": "i1"}
-"""One row an exposure."""
-STANCES = {"tick": "i4", "agent": "i4", "topic": "i2", "stance": "i8", "contributions": "i8", "self_term": "i8", "clip": "i8"}
-"""One row a change of stance."""
-ARRIVALS = {"tick": "i4", "agent": "i4"}
-"""One row an agent that was not there at the start."""
+_SHOWN = {"tick": "i4", "reader": "i4", "row": "i8", "rank": "i2", "contribution": "i8", "reaction": "i1"}
+_STANCES = {"tick": "i4", "agent": "i4", "topic": "i2", "stance": "i8", "contributions": "i8", "self_term": "i8", "clip": "i8"}
+
+Table = dict[str, npt.NDArray[Any]]
 
 
 class Columns:
-    """Batches of equally named columns, joined when asked for."""
+    """Batches of equally named columns, joined when asked for. Scalars stand for columns of one value."""
 
     def __init__(self, schema: dict[str, str]) -> None:
         self.schema = schema
-        self._batches: list[dict[str, Ints]] = []
+        self._batches: list[tuple[int, dict[str, Any]]] = []
 
-    def add(self, **columns: Any) -> None:
-        """Append a batch; a scalar stands for a column of it."""
-        size = next(len(c) for c in columns.values() if isinstance(c, np.ndarray))
-        if size:
-            batch: dict[str, Ints] = {}
-            for name, dtype in self.schema.items():
-                value = columns[name]
-                batch[name] = value.astype(dtype) if isinstance(value, np.ndarray) else np.full(size, value, dtype)
-            self._batches.append(batch)
+    def add(self, count: int, **columns: Ints | int) -> None:
+        """Append a batch of `count` rows."""
+        if count:
+            self._batches.append((count, columns))
 
-    def joined(self) -> dict[str, npt.NDArray[Any]]:
+    def joined(self) -> Table:
         """All rows, in the order in which they were added."""
-        if not self._batches:
-            return {name: np.empty(0, dtype) for name, dtype in self.schema.items()}
-        return {name: np.concatenate([batch[name] for batch in self._batches]) for name in self.schema}
+        sizes = [size for size, _ in self._batches]
+        out: Table = {}
+        for name, dtype in self.schema.items():
+            parts = [batch[name] for _, batch in self._batches]
+            if parts and not any(isinstance(part, np.ndarray) for part in parts):
+                out[name] = np.repeat(np.array(parts, dtype), sizes)
+            else:
+                full = [p if isinstance(p, np.ndarray) else np.full(n, p, dtype) for n, p in zip(sizes, parts, strict=True)]
+                out[name] = np.concatenate([np.empty(0, dtype), *(part.astype(dtype) for part in full)])
+        return out
 
 
 @dataclass(slots=True)
 class Log:
-    """The log of a range of ticks. `posts` holds every post that anything in it refers to."""
+    """The log of a range of ticks. `posts` holds every post that anything in it refers to; rows from `first` on are new."""
 
     posts: Posts
-    acts: Columns = field(default_factory=lambda: Columns(ACTS))
-    shown: Columns = field(default_factory=lambda: Columns(SHOWN))
-    stances: Columns = field(default_factory=lambda: Columns(STANCES))
-    arrivals: Columns = field(default_factory=lambda: Columns(ARRIVALS))
+    first: int = 0
+    deeds: Columns = field(default_factory=lambda: Columns(ACTS))
+    views: Columns = field(default_factory=lambda: Columns(_SHOWN))
+    moves: list[tuple[int, Ints, I64, I64, I64, I64]] = field(default_factory=list)
+    stances: Columns = field(default_factory=lambda: Columns(_STANCES))
+
+    @classmethod
+    def after(cls, posts: Posts) -> Log:
+        """An empty log over the posts so far."""
+        return cls(Posts(posts.rows), posts.size)
+
+    def acts(self) -> Table:
+        """Every episode: what events caused first, then by actor, then by kind."""
+        deeds, new = self.deeds.joined(), self.posts.rows[self.first :]
+        event = np.where(new[:, KIND] == ANNOUNCEMENT, new[:, EVENT], 0)
+        columns = {"id": ID, "tick": TICK, "kind": KIND, "actor": AUTHOR, "parent": PARENT, "root": ROOT, "target": TARGET, "topic": TOPIC}
+        rows = {n: np.concatenate([deeds[n], event if n == "event" else new[:, columns[n]]]).astype(t) for n, t in ACTS.items()}
+        order = np.lexsort((rows["id"] & 0x1FFF, rows["actor"], rows["event"] == 0, rows["tick"]))
+        return {name: column[order] for name, column in rows.items()}
+
+    def shown(self) -> Table:
+        """Every exposure, with the id, author and topic of what was shown."""
+        rows = self.views.joined()
+        where = rows.pop("row")
+        posts = self.posts.rows
+        return rows | {
+            "episode": posts[where, ID],
+            "author": posts[where, AUTHOR].astype(np.int32),
+            "topic": posts[where, TOPIC].astype(np.int16),
+        }
+
+    def changes(self) -> Table:
+        """Every change of stance with its reasons, in the order of ticks, agents and topics."""
+        for tick, agents, new, contributions, self_term, clip in self.moves:
+            at, topic = np.nonzero((contributions != 0) | (self_term != 0) | (clip != 0))
+            self.stances.add(
+                len(at),
+                tick=tick,
+                agent=agents[at],
+                topic=topic,
+                stance=new[at, topic],
+                contributions=contributions[at, topic],
+                self_term=self_term[at, topic],
+                clip=clip[at, topic],
+            )
+        self.moves = []
+        rows = self.stances.joined()
+        order = np.lexsort((rows["topic"], rows["agent"], rows["tick"]))
+        return {name: column[order] for name, column in rows.items()}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simflow.plan import Dynamics
-from simflow.world.draws import F64, GRID, I64, Bools, Ints, grid
+from simflow.world.draws import F64, GRID, I64, Ints, grid
+from simflow.world.posts import AUTHOR, STANCE, TOPIC
 from simflow.world.society import Society
 
 ONE = 1 << 32
@@ -25,56 +26,54 @@ class Moved:
     new: I64
 
 
-def move(society: Society, dynamics: Dynamics, readers: Ints, who: Ints, row: Ints) -> Moved:
+def move(society: Society, dynamics: Dynamics, readers: Ints, who: Ints, post: I64) -> Moved:
     """What the exposures do to their readers.
 
     readers: rows of the agents that had a session, each once. who: for each exposure the place of its reader in `readers`.
-    row: for each exposure its post.
+    post: for each exposure its post.
     """
-    posts, topics = society.posts, society.x.shape[1]
-    topic = posts["topic"][row]
-    about = np.maximum(topic, 0).astype(np.int64)
+    topics = society.x.shape[1]
+    topic = post[:, TOPIC]
+    about = np.maximum(topic, 0)
     reader = readers[who]
-    delta = (posts["stance"][row] - society.x[reader, about]) / GRID
-    weight = np.where(topic < 0, 0.0, society.authority[posts["author"][row]])
+    delta = (post[:, STANCE] - society.x[reader, about]) / GRID
+    weight = society.authority[post[:, AUTHOR]] * (topic >= 0)
     cell = who * topics + about
-    shape = (len(readers), topics)
-    total = np.bincount(cell, weights=weight, minlength=len(readers) * topics)
-    share = np.divide(weight, total[cell], out=np.zeros_like(weight), where=weight > 0.0)
-    openness = society.susceptibility[reader, about]
+    size = len(readers) * topics
+    total = np.bincount(cell, weights=weight, minlength=size)
+    gain = society.susceptibility[reader, about]
     if dynamics.model == "friedkin_johnsen":
-        gain = openness * (1.0 - _or_zero(society.stubbornness[reader, about]))
+        gain = gain * (1.0 - _or_zero(society.stubbornness[reader, about]))
     else:
-        gain = dynamics.rate * openness * np.where(society.contrarian[reader] > 0, -1.0, 1.0)
+        gain = dynamics.rate * gain * (1.0 - 2.0 * society.contrarian[reader])
+    share = weight / np.maximum(total[cell], 2.0**-16)
     contribution = grid(gain * share * _response(society, dynamics, reader, delta))
     # Sums of whole numbers below 2**53 are exact in float64.
-    contributions = np.bincount(cell, weights=contribution, minlength=len(readers) * topics).astype(np.int64).reshape(shape)
-    self_term = _self_term(society, dynamics, readers)
+    contributions = np.bincount(cell, weights=contribution, minlength=size).astype(np.int64).reshape(len(readers), topics)
     before = society.x[readers]
+    self_term = _self_term(society, dynamics, readers, before)
     free = before + contributions + self_term
-    new = np.clip(free, -ONE, ONE)
+    new = np.minimum(np.maximum(free, -ONE), ONE)
     return Moved(contribution, contributions, self_term, new - free, new)
 
 
 def _response(society: Society, dynamics: Dynamics, reader: Ints, delta: F64) -> F64:
-    distance = np.abs(delta)
-    match dynamics.model:
-        case "bounded_confidence":
-            return np.where(distance < society.confidence[reader], delta, 0.0)
-        case "social_judgement":
-            away: Bools = distance > society.rejection[reader]
-            return np.where(distance < society.confidence[reader], delta, np.where(away, -dynamics.repulsion * delta, 0.0))
-        case _:
-            return delta
+    if dynamics.model == "bounded_confidence":
+        return delta * (np.abs(delta) < society.confidence[reader])
+    if dynamics.model == "social_judgement":
+        distance = np.abs(delta)
+        away = distance > society.rejection[reader]
+        return np.where(distance < society.confidence[reader], delta, np.where(away, -dynamics.repulsion * delta, 0.0))
+    return delta
 
 
-def _self_term(society: Society, dynamics: Dynamics, readers: Ints) -> I64:
+def _self_term(society: Society, dynamics: Dynamics, readers: Ints, before: I64) -> I64:
     stubborn = society.stubbornness[readers]
     if dynamics.model == "friedkin_johnsen":
         pull = 1.0 - society.susceptibility[readers] * (1.0 - _or_zero(stubborn))
     else:
         pull = np.where(np.isnan(stubborn), dynamics.anchor, stubborn)
-    return grid(pull * ((society.x0[readers] - society.x[readers]) / GRID))
+    return grid(pull * ((society.x0[readers] - before) / GRID))
 
 
 def _or_zero(values: F64) -> F64:

@@ -98,13 +98,13 @@ def draw(cell: Cell, settings: Settings, draws: Draws, agents: Ints, persona: In
             activity[at] = 2.0 * sampling.numbers(kind.traits["activity"], draws, "trait/activity", who, 0.0, 1.0)
         joined[at] = kind.joins
         left[at] = NEVER if kind.leaves is None else kind.leaves
-    for at in np.flatnonzero(person >= 0):
-        one = cell.people[person[at]]
+    for row in np.flatnonzero(person >= 0).tolist():
+        one = cell.people[person[row]]
         for t, topic in enumerate(cell.topics):
             if topic.name in one.stance:
-                stance[at, t] = min(1.0, max(-1.0, one.stance[topic.name]))
+                stance[row, t] = min(1.0, max(-1.0, one.stance[topic.name]))
         if isinstance(level := one.traits.get("activity"), int | float):
-            activity[at] = 2.0 * min(1.0, max(0.0, float(level)))
+            activity[row] = 2.0 * min(1.0, max(0.0, float(level)))
     sessions, propensity, talk = _rhythm(cell.dynamics, settings, draws, agents, cell.clock.minutes)
     confidence = cell.dynamics.confidence * (0.6 + 0.8 * draws.unit("confidence", -1, agents))
     return Residents(
@@ -137,8 +137,8 @@ def groups(cell: Cell, draws: Draws, agents: Ints, persona: Ints, person: Ints) 
         if by in kind.traits and len(at):
             for where, value in zip(at.tolist(), sampling.labels(kind.traits[by], draws, f"trait/{by}", agents[at]), strict=True):
                 values[where] = value
-    for at in np.flatnonzero(person >= 0).tolist():
-        values[at] = cell.people[person[at]].traits.get(by, values[at])
+    for row in np.flatnonzero(person >= 0).tolist():
+        values[row] = cell.people[person[row]].traits.get(by, values[row])
     numbers = sorted(v for v in values if isinstance(v, int | float))
     cuts = [numbers[len(numbers) * q // 4] for q in (1, 2, 3)] if numbers else []
     texts = {text: 4 + k for k, text in enumerate(sorted({v for v in values if isinstance(v, str)}))}
@@ -157,11 +157,11 @@ def roster(cell: Cell, draws: Draws, agents: Ints, persona: Ints, person: Ints, 
                 traits[where][trait] = value
         for where in at:
             abouts[where] = kind.voice or None
-    for at in np.flatnonzero(person >= 0).tolist():
-        one: Person = cell.people[person[at]]
-        ids[at], display[at] = one.id, one.name or one.id
-        abouts[at] = one.about or abouts[at]
-        traits[at] |= dict(one.traits)
+    for row in np.flatnonzero(person >= 0).tolist():
+        one: Person = cell.people[person[row]]
+        ids[row], display[row] = one.id, one.name or one.id
+        abouts[row] = one.about or abouts[row]
+        traits[row] |= dict(one.traits)
     kinds: list[Persona] = list(cell.personas)
     return Roster(
         agent=agents.tolist(),

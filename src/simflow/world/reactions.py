@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simflow.world.draws import GRID, Draws, Ints
+from simflow.world.draws import GRID, I64, Draws, Ints
+from simflow.world.posts import ID, STANCE, TOPIC
 from simflow.world.settings import Settings
 from simflow.world.society import Society
 
@@ -14,7 +15,7 @@ KINDS = ("post", "reply", "repost", "quote", "like", "dislike", "follow", "unfol
 """Kinds by the code that is part of an episode's key; an announcement is a post that an event made."""
 POST, REPLY, REPOST, QUOTE, LIKE, DISLIKE, FOLLOW, UNFOLLOW, MUTE, JOIN, LEAVE, ANNOUNCEMENT = range(12)
 NOTHING = -1
-_ORDER = (LIKE, DISLIKE, REPLY, REPOST, QUOTE)
+_CODES = np.array([LIKE, DISLIKE, REPLY, REPOST, QUOTE, NOTHING])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +30,34 @@ class Rates:
         return cls(tuple(getattr(settings, kind, 0.0) if kind in actions else 0.0 for kind in KINDS))
 
 
-def react(society: Society, draws: Draws, settings: Settings, rates: Rates, tick: int, reader: Ints, row: Ints, shown: Ints) -> Ints:
+def react(society: Society, draws: Draws, settings: Settings, rates: Rates, tick: int, reader: Ints, post: I64, shown: Ints) -> Ints:
     """A kind code for each exposure, or -1. `shown`: how many posts the reader's feed shows; a longer feed is skimmed.
 
     Agreement 1 - |difference| / 2 drives likes and shares, its absence dislikes, both ends replies; interest and extremity add.
     """
-    posts = society.posts
-    topic = posts["topic"][row]
+    topic = post[:, TOPIC]
     about = np.maximum(topic, 0)
     topics = society.x.shape[1]
-    stance = posts["stance"][row] / GRID
-    agreement = np.where(topic < 0, 0.5, 1.0 - np.abs(stance - society.x[reader, about] / GRID) / 2.0)
-    interest = 0.3 + np.where(topic < 0, 1.0 / 3.0, np.minimum(1.0, society.interests[reader, about] * (topics / 3.0)))
-    extremity = 0.5 + 0.5 * np.abs(stance)
+    stance = post[:, STANCE]
+    agreement = 1.0 - np.abs(stance - society.x[reader, about]) * (0.5 / GRID)
+    interest = 0.3 + np.minimum(1.0, society.interests[reader, about] * (topics / 3.0))
+    if len(topic) and int(topic.min()) < 0:
+        agreement = np.where(topic < 0, 0.5, agreement)
+        interest = np.where(topic < 0, 0.3 + 1.0 / 3.0, interest)
     attention = interest * np.minimum(1.0, settings.attention / shown)
-    spoken = attention * extremity * society.talk[reader]
+    spoken = attention * society.talk[reader] * (0.5 + np.abs(stance) * (0.5 / GRID))
     square = agreement * agreement
     apart = 1.0 - agreement
-    chances = {
-        LIKE: attention * square,
-        DISLIKE: attention * apart * apart,
-        REPLY: spoken * np.maximum(agreement, apart),
-        REPOST: spoken * square * square,
-        QUOTE: spoken,
-    }
-    u = draws.pair_unit("act", tick, reader, posts["id"][row])
-    kind = np.full(len(row), NOTHING, np.int64)
-    end = np.zeros(len(row))
-    for code in _ORDER:
-        start = end
-        end = end + rates.of[code] * chances[code]
-        kind[(u >= start) & (u < end)] = code
-    return kind
+    of = rates.of
+    ends = np.empty((5, len(reader)))
+    np.multiply(attention * square, of[LIKE], out=ends[0])
+    np.multiply(attention * apart * apart, of[DISLIKE], out=ends[1])
+    np.multiply(spoken * np.maximum(agreement, apart), of[REPLY], out=ends[2])
+    np.multiply(spoken * square * square, of[REPOST], out=ends[3])
+    np.multiply(spoken, of[QUOTE], out=ends[4])
+    np.cumsum(ends, axis=0, out=ends)
+    u = draws.pair_unit("act", tick, reader, post[:, ID])
+    return np.asarray(_CODES[(ends <= u).sum(axis=0)], dtype=np.int64)
 
 
 def first_each(reader: Ints, flag: Ints) -> Ints:

@@ -14,9 +14,9 @@ from simflow.plan import Cell
 from simflow.ports import Step
 from simflow.world.draws import GRID, Ints, name_key
 from simflow.world.language import Grammar
-from simflow.world.log import Log
+from simflow.world.log import Log, Table
 from simflow.world.population import Roster
-from simflow.world.posts import Posts
+from simflow.world.posts import EVENT, ID, PERSON, RELATION, SAYING, STANCE, TOPIC, WORDS, WORDS_KIND, Posts
 from simflow.world.reactions import ANNOUNCEMENT, DISLIKE, FOLLOW, KINDS, LIKE, MUTE, POST, QUOTE, REPLY, REPOST, UNFOLLOW
 from simflow.world.society import Society
 
@@ -31,8 +31,8 @@ class Words:
     def __init__(self, cell: Cell, posts: Posts, given: Mapping[int, str] | None = None) -> None:
         self.cell = cell
         self.posts = posts
-        self.by_id = np.argsort(posts["id"], kind="stable")
-        self.ids = posts["id"][self.by_id]
+        self.by_id = np.argsort(posts.column(ID), kind="stable")
+        self.ids = posts.column(ID)[self.by_id]
         self.events = {name_key(e.name): e for e in cell.events}
         self._grammar = Grammar(cell.language, cell.topics, cell.seed)
         self._written: dict[int, tuple[str, int, int]] = {key: (text, -1, 0) for key, text in (given or {}).items()}
@@ -43,26 +43,26 @@ class Words:
 
     def write(self, rows: Ints) -> tuple[list[str], Ints, Ints]:
         """(text, argument, side) of posts by row; argument -1 and side 0 for words that the grammar did not write."""
-        posts = self.posts
-        words, where = np.unique(posts["words"][rows], return_index=True)
-        fresh = rows[where][[key not in self._written for key in words.tolist()]]
-        verbatim = (posts["event"][fresh] != 0) | (posts["saying"][fresh] >= 0)
-        for row in fresh[verbatim].tolist():
-            event = self.events.get(int(posts["event"][row]))
-            own = self.cell.people[posts["person"][row]].posts[posts["saying"][row]] if event is None else event.text or ""
-            self._written[int(posts["words"][row])] = (own, -1, 0)
+        posts = self.posts.table[rows]
+        words, where = np.unique(posts[:, WORDS], return_index=True)
+        fresh = posts[where][[key not in self._written for key in words.tolist()]]
+        verbatim = (fresh[:, EVENT] != 0) | (fresh[:, SAYING] >= 0)
+        for post in fresh[verbatim]:
+            event = self.events.get(int(post[EVENT]))
+            own = self.cell.people[post[PERSON]].posts[post[SAYING]] if event is None else event.text or ""
+            self._written[int(post[WORDS])] = (own, -1, 0)
         composed = fresh[~verbatim]
         if len(composed):
-            keys = posts["words"][composed]
+            keys = composed[:, WORDS]
             made = self._grammar.write(
                 keys,
-                [_NAMES[k] for k in posts["words_kind"][composed].tolist()],
-                posts["topic"][composed],
-                posts["stance"][composed] / GRID,
-                posts["relation"][composed],
+                [_NAMES[k] for k in composed[:, WORDS_KIND].tolist()],
+                composed[:, TOPIC].astype(np.int16),
+                composed[:, STANCE] / GRID,
+                composed[:, RELATION].astype(np.int8),
             )
             self._written.update(zip(keys.tolist(), zip(made.text, made.argument.tolist(), made.side.tolist(), strict=True), strict=True))
-        found = [self._written[key] for key in posts["words"][rows].tolist()]
+        found = [self._written[key] for key in posts[:, WORDS].tolist()]
         return [f[0] for f in found], np.array([f[1] for f in found], np.int16), np.array([f[2] for f in found], np.int8)
 
 
@@ -71,10 +71,8 @@ def agents_table(rows: Roster, first: int) -> pa.Table:
     return pa.table({f.name: pa.array(getattr(rows, f.name)[first:], f.type) for f in AGENTS}, schema=AGENTS)
 
 
-def episodes_table(cell: Cell, log: Log, ids: list[str], given: Mapping[int, str] | None = None) -> tuple[pa.Table, pa.Table]:
-    """(episodes, true statements). `ids`: readable id by agent."""
-    acts = log.acts.joined()
-    words = Words(cell, log.posts, given)
+def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tuple[pa.Table, pa.Table]:
+    """(episodes, true statements). acts: as logged; ids: readable id by agent."""
     count = len(acts["id"])
     texts: list[str | None] = [None] * count
     spoken = np.flatnonzero(np.isin(acts["kind"], _TEXT))
@@ -114,13 +112,14 @@ def episodes_table(cell: Cell, log: Log, ids: list[str], given: Mapping[int, str
         },
         schema=EPISODES,
     )
-    topic = log.posts["topic"][rows]
+    posts = words.posts.table[rows]
+    topic = posts[:, TOPIC].astype(np.int16)
     on = topic >= 0
     statements = pa.table(
         {
             "episode": acts["id"][spoken][on],
             "topic": topic[on],
-            "stance": (log.posts["stance"][rows][on] / GRID).astype(np.float32),
+            "stance": (posts[on, STANCE] / GRID).astype(np.float32),
             "argument": _optional(argument[on], pa.int16()),
             "side": side[on],
         },
@@ -131,7 +130,7 @@ def episodes_table(cell: Cell, log: Log, ids: list[str], given: Mapping[int, str
 
 def exposures_table(log: Log) -> tuple[pa.Table, pa.Table]:
     """(exposures, true impacts)."""
-    shown = log.shown.joined()
+    shown = log.shown()
     exposures = pa.table({name: shown[name] for name in ("tick", "reader", "episode", "rank")}, schema=EXPOSURES)
     reaction = pa.DictionaryArray.from_arrays(_optional(shown["reaction"], pa.int8()), pa.array(_NAMES)).cast(pa.string())
     names = ("tick", "reader", "episode", "author", "topic", "contribution")
@@ -140,20 +139,16 @@ def exposures_table(log: Log) -> tuple[pa.Table, pa.Table]:
 
 def stances_table(log: Log) -> pa.Table:
     """True stances, one row a change."""
-    return pa.table(log.stances.joined(), schema=TRUTH["stances"])
+    return pa.table(log.changes(), schema=TRUTH["stances"])
 
 
-def relations_table(log: Log) -> pa.Table:
+def relations_table(acts: Table, words: Words) -> pa.Table:
     """True relations: what each act towards somebody says about them."""
-    acts = log.acts.joined()
     label = np.zeros(len(acts["id"]), np.int8)
     for kind, sign in _SIGNS.items():
         label[acts["kind"] == kind] = sign
     answers = np.flatnonzero((acts["kind"] == REPLY) | (acts["kind"] == QUOTE))
-    if len(answers):
-        by_id = np.argsort(log.posts["id"], kind="stable")
-        row = by_id[np.searchsorted(log.posts["id"][by_id], acts["id"][answers])]
-        label[answers] = log.posts["relation"][row]
+    label[answers] = words.posts.table[words.rows(acts["id"][answers]), RELATION]
     keep = acts["target"] >= 0
     return pa.table(
         {
@@ -170,7 +165,8 @@ def relations_table(log: Log) -> pa.Table:
 
 def step(cell: Cell, society: Society, log: Log, rows: Roster, first: int, given: Mapping[int, str] | None = None) -> Step:
     """Everything that an engine hands over. rows: all agents; first: index of the first one that is new; given: see `Words`."""
-    episodes, statements = episodes_table(cell, log, rows.id, given)
+    acts, words = log.acts(), Words(cell, log.posts, given)
+    episodes, statements = episodes_table(cell, acts, words, rows.id)
     exposures, impacts = exposures_table(log)
     return Step(
         agents=agents_table(rows, first),
@@ -178,7 +174,7 @@ def step(cell: Cell, society: Society, log: Log, rows: Roster, first: int, given
         exposures=exposures,
         turns=empty(TURNS),
         state=society.state(),
-        truth={"impacts": impacts, "stances": stances_table(log), "statements": statements, "relations": relations_table(log)},
+        truth={"impacts": impacts, "stances": stances_table(log), "statements": statements, "relations": relations_table(acts, words)},
     )
 
 

@@ -28,7 +28,7 @@ def numbers(dist: Distribution, draws: Draws, purpose: str, agents: Ints, low: f
         case Choice(options):
             values = np.array([float(value) for value, _ in options])
             out = values[_pick(options, draws, purpose, agents)]
-    return np.clip(out, low, high)
+    return np.asarray(np.clip(out, low, high), dtype=np.float64)
 
 
 def labels(dist: Distribution, draws: Draws, purpose: str, agents: Ints) -> list[str | float]:
@@ -56,7 +56,7 @@ def _parameters(dist: Uniform | Normal) -> tuple[float, float]:
 def _pick(options: tuple[tuple[str, float], ...], draws: Draws, purpose: str, agents: Ints) -> Ints:
     ends = np.cumsum(np.array([share for _, share in options], dtype=np.float64))
     at = np.searchsorted(ends, draws.unit(purpose, -1, agents) * ends[-1], side="right")
-    return np.minimum(at, len(options) - 1)
+    return np.asarray(np.minimum(at, len(options) - 1), dtype=np.int64)
 
 
 def _beta(a: float, b: float, draws: Draws, purpose: str, agents: Ints) -> F64:

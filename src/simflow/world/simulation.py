@@ -13,7 +13,6 @@ from simflow.world.draws import F64, Draws, Ints
 from simflow.world.happenings import Happenings
 from simflow.world.log import Log
 from simflow.world.opinion import Moved
-from simflow.world.posts import Posts
 from simflow.world.reactions import Rates, react
 from simflow.world.settings import WAKING, Settings
 from simflow.world.society import Society
@@ -28,13 +27,15 @@ class Simulation:
     cell: all replicates share everything in it but the seed. seeds: one a replicate.
     """
 
+    desk: type[Desk] = Desk
+
     def __init__(self, cell: Cell, seeds: Sequence[int], society: Society, settings: Settings) -> None:
         self.cell = cell
         self.society = society
         self.settings = settings
         self.seeds = tuple(seeds)
         self.rates = Rates.on(settings, cell.platform.actions)
-        self.log = Log(Posts(society.posts.columns()))
+        self.log = Log.after(society.posts)
         self.happenings = Happenings(cell, self.seeds, society, settings, self.log)
         self.hours = np.array(cell.clock.active or WAKING, dtype=np.float64)
         self.weekdays = np.array(cell.clock.weekday or (1.0,) * 7, dtype=np.float64)
@@ -67,46 +68,48 @@ class Simulation:
         shown = self._shown(tick, draws, active)
         readers = active
         if pushed := self.happenings.broadcasts(tick):
-            shown = _merged(shown, pushed)
+            shown = self._merged(shown, pushed)
             readers = np.union1d(active, shown.reader)
-        who = np.searchsorted(readers, shown.reader)
-        moved = self.moved(readers, who, shown)
-        kind = self.reactions(tick, active, shown)
-        society.x[readers] = moved.new
-        posts = society.posts
-        self.log.shown.add(
-            tick=tick,
-            reader=shown.reader,
-            episode=posts["id"][shown.row],
-            author=posts["author"][shown.row],
-            rank=shown.rank,
-            topic=posts["topic"][shown.row],
-            contribution=moved.contribution,
-            reaction=kind,
-        )
-        self._log_stances(tick, readers, moved, nudged)
-        desk = Desk(self.cell, self.settings, self.rates, society, draws, self.log, tick)
+        if len(readers):
+            moved = self.moved(readers, np.searchsorted(readers, shown.reader), shown)
+            kind = self.reactions(tick, active, shown)
+            society.x[readers] = moved.new
+            self.log.views.add(
+                len(shown.reader),
+                tick=tick,
+                reader=shown.reader,
+                row=shown.row + (self.log.posts.size - society.posts.size),
+                rank=shown.rank,
+                contribution=moved.contribution,
+                reaction=kind,
+            )
+            if nudged is None:
+                self.log.moves.append((tick, readers, moved.new, moved.contributions, moved.self_term, moved.clip))
+        if nudged is not None:
+            self._log_nudged(tick, readers, moved if len(readers) else None, nudged)
+        desk = self.desk(self.cell, self.settings, self.rates, society, draws, self.log, tick)
         desk.announce(self.happenings.announced)
-        desk.react(shown, kind)
-        salience = self.happenings.salience
-        desk.post(active, salience[society.replicate[active]] if len(society.replicate) else salience)
+        if len(readers):
+            self.write(desk, active, shown, kind)
         desk.commit()
         society.seen[active] = tick
 
     def moved(self, readers: Ints, who: Ints, shown: feed.Shown) -> Moved:
         """What the exposures do to the stances of `readers`; `who` is the place in it of each exposure's reader."""
-        return opinion.move(self.society, self.cell.dynamics, readers, who, shown.row)
+        return opinion.move(self.society, self.cell.dynamics, readers, who, shown.post)
 
     def reactions(self, tick: int, active: Ints, shown: feed.Shown) -> Ints:
         """A kind code for each exposure, or -1."""
         del active
-        length = self.happenings.ranking.posts[self.happenings.ranking.of[shown.reader]]
-        return react(self.society, self.happenings.draws, self.settings, self.rates, tick, shown.reader, shown.row, length)
+        ranking = self.happenings.ranking
+        length = ranking.posts[ranking.of[shown.reader]]
+        return react(self.society, self.happenings.draws, self.settings, self.rates, tick, shown.reader, shown.post, length)
 
     def write(self, desk: Desk, active: Ints, shown: feed.Shown, kind: Ints) -> None:
         """What those who had a session add."""
         desk.react(shown, kind)
-        desk.post(active, self.happenings.salience)
+        salience = self.happenings.salience
+        desk.post(active, salience[self.society.replicate[active]] if len(self.society.replicate) else salience)
 
     def _active(self, tick: int, draws: Draws) -> Ints:
         minutes = tick * self.cell.clock.minutes
@@ -144,37 +147,25 @@ class Simulation:
         ]
         if len(parts) == 1:
             return parts[0]
-        return feed.Shown(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("reader", "row", "rank")))
+        return feed.Shown(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("reader", "row", "rank", "post")))
 
-    def _log_stances(self, tick: int, readers: Ints, moved: Moved, nudged: dict[str, Ints] | None) -> None:
-        contributions, self_term, clip = moved.contributions, moved.self_term, moved.clip
-        if nudged is not None:
-            rows = np.union1d(readers, nudged["agent"])
-            wide = {name: np.zeros((len(rows), moved.new.shape[1]), np.int64) for name in ("contributions", "self_term", "clip")}
-            at = np.searchsorted(rows, readers)
-            for name, part in wide.items():
-                part[at] += getattr(moved, name)
-            at = np.searchsorted(rows, nudged["agent"])
-            np.add.at(wide["self_term"], (at, nudged["topic"]), nudged["self_term"])
-            np.add.at(wide["clip"], (at, nudged["topic"]), nudged["clip"])
-            readers, contributions, self_term, clip = rows, wide["contributions"], wide["self_term"], wide["clip"]
-        agent, topic = np.nonzero((contributions != 0) | (self_term != 0) | (clip != 0))
-        self.log.stances.add(
-            tick=tick,
-            agent=readers[agent],
-            topic=topic,
-            stance=self.society.x[readers[agent], topic],
-            contributions=contributions[agent, topic],
-            self_term=self_term[agent, topic],
-            clip=clip[agent, topic],
-        )
+    def _merged(self, shown: feed.Shown, pushed: list[tuple[int, Ints]]) -> feed.Shown:
+        """Broadcasts come first in each feed, in their order."""
+        reader = np.concatenate([*(audience for _, audience in pushed), shown.reader])
+        row = np.concatenate([*(np.full(len(audience), row) for row, audience in pushed), shown.row])
+        order = np.argsort(reader, kind="stable")
+        reader, row = reader[order], row[order]
+        rank = np.arange(len(reader)) - np.searchsorted(reader, reader)
+        return feed.Shown(reader, row, rank, self.society.posts.table[row])
 
-
-def _merged(shown: feed.Shown, pushed: list[tuple[int, Ints]]) -> feed.Shown:
-    """Broadcasts come first in each feed, in their order."""
-    reader = np.concatenate([*(audience for _, audience in pushed), shown.reader])
-    row = np.concatenate([*(np.full(len(audience), row) for row, audience in pushed), shown.row])
-    order = np.argsort(reader, kind="stable")
-    reader, row = reader[order], row[order]
-    rank = np.arange(len(reader)) - np.searchsorted(reader, reader)
-    return feed.Shown(reader, row, rank)
+    def _log_nudged(self, tick: int, readers: Ints, moved: Moved | None, nudged: dict[str, Ints]) -> None:
+        """One row for each agent and topic, of what a session and what a nudge did."""
+        rows = np.union1d(readers, nudged["agent"])
+        parts = {name: np.zeros((len(rows), self.society.x.shape[1]), np.int64) for name in ("contributions", "self_term", "clip")}
+        if moved is not None:
+            for name, part in parts.items():
+                part[np.searchsorted(rows, readers)] += getattr(moved, name)
+        at = np.searchsorted(rows, nudged["agent"])
+        np.add.at(parts["self_term"], (at, nudged["topic"]), nudged["self_term"])
+        np.add.at(parts["clip"], (at, nudged["topic"]), nudged["clip"])
+        self.log.moves.append((tick, rows, self.society.x[rows], parts["contributions"], parts["self_term"], parts["clip"]))

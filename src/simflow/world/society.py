@@ -10,7 +10,7 @@ import numpy as np
 from simflow.ports import State
 from simflow.world.draws import F64, I64, Draws, Ints
 from simflow.world.population import NEVER, VOICE, Residents
-from simflow.world.posts import COLUMNS, Posts
+from simflow.world.posts import Posts
 
 SPARE = 8
 """Places that each resident has for following more accounts than at the start."""
@@ -120,14 +120,13 @@ class Society:
     def state(self) -> State:
         """As plain arrays; the same society gives the same bytes."""
         arrays: State = {name: np.ascontiguousarray(getattr(self, name)) for name in AGENT_COLUMNS}
-        arrays |= {f"post_{name}": column for name, column in self.posts.columns().items()}
+        arrays["posts"] = self.posts.rows.copy()
         return arrays
 
     @classmethod
-    def load(cls, state: State) -> Society:
-        """From the arrays of a state, which stay untouched."""
-        posts = Posts({name: state[f"post_{name}"] for name in COLUMNS})
-        return cls(**{name: state[name].copy() for name in AGENT_COLUMNS}, posts=posts)
+    def load(cls, state: State, tick: int) -> Society:
+        """From the arrays of a state at `tick`, which stay untouched."""
+        return cls(**{name: state[name].copy() for name in AGENT_COLUMNS}, posts=Posts(state["posts"], tick))
 
 
 AGENT_COLUMNS = tuple(f.name for f in fields(Society) if f.name not in {"posts", "replicate", "local"})

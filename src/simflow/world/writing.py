@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from simflow.plan import Cell
-from simflow.world.draws import F64, GRID, I64, Bools, Draws, Ints, bell, grid
+from simflow.world.draws import F64, GRID, I64, Draws, Ints, bell, grid
 from simflow.world.feed import Shown
 from simflow.world.log import Log
 from simflow.world.opinion import ONE
-from simflow.world.posts import COLUMNS
-from simflow.world.reactions import (
-    ANNOUNCEMENT,
-    DISLIKE,
-    FOLLOW,
-    LIKE,
-    MUTE,
-    POST,
-    QUOTE,
-    REPLY,
-    REPOST,
-    UNFOLLOW,
-    Rates,
-    first_each,
+from simflow.world.posts import (
+    AUTHOR,
+    BOOST,
+    COLUMNS,
+    EVENT,
+    HEAT,
+    ID,
+    KIND,
+    PARENT,
+    PERSON,
+    RELATION,
+    ROOT,
+    SAYING,
+    STANCE,
+    TARGET,
+    TICK,
+    TOPIC,
+    WORDS,
+    WORDS_KIND,
+    blank,
 )
+from simflow.world.reactions import ANNOUNCEMENT, DISLIKE, FOLLOW, LIKE, MUTE, POST, QUOTE, REPLY, REPOST, UNFOLLOW, Rates, first_each
 from simflow.world.settings import Settings
 from simflow.world.society import Society
 
 ALONE = 2
 """Relation of what answers nobody."""
+_ANSWERS = np.array([REPLY, QUOTE, REPOST])
 
 
 def key(local: Ints, tick: int, kind: Ints | int, slot: Ints | int = 0) -> I64:
@@ -44,20 +50,13 @@ class Desk:
     def __init__(self, cell: Cell, settings: Settings, rates: Rates, society: Society, draws: Draws, log: Log, tick: int) -> None:
         self.cell, self.settings, self.rates = cell, settings, rates
         self.society, self.draws, self.log, self.tick = society, draws, log, tick
-        self._posts: list[dict[str, Any]] = []
-        self._acts: list[dict[str, Any]] = []
-        self._announced = 0
+        self._posts: list[I64] = []
         self._follow: tuple[Ints, Ints] | None = None
         self._unfollow: tuple[Ints, Ints] | None = None
 
-    def announce(self, announced: list[dict[str, Any]]) -> None:
-        """Posts and moments that events make, before everything else."""
-        for one in announced:
-            if one["kind"] == ANNOUNCEMENT:
-                self._add_posts(**{"parent": -1, "target": -1, **one})
-            else:
-                self._add_acts(**one)
-        self._announced = len(announced)
+    def announce(self, rows: list[I64]) -> None:
+        """Posts that events make, before everything else."""
+        self._posts.extend(rows)
 
     def post(self, active: Ints, salience: F64) -> None:
         """Own posts of those who had a session."""
@@ -71,135 +70,121 @@ class Desk:
             return
         aim = draws.unit("topic", tick, author) * pull[:, -1]
         topic = np.minimum((pull <= aim[:, None]).sum(axis=1), pull.shape[1] - 1)
-        ids = key(self._local(author), tick, POST)
-        person, saying = self._own_words(author)
-        self._add_posts(
-            id=ids,
-            author=author,
-            topic=topic,
-            stance=self._said(author, topic, POST),
-            kind=POST,
-            root=ids,
-            relation=ALONE,
-            words=ids,
-            words_kind=POST,
-            event=0,
-            person=person,
-            saying=saying,
-            boost=0,
-            parent=-1,
-            target=-1,
-        )
+        rows = blank(len(author))
+        rows[:, ID] = rows[:, ROOT] = rows[:, WORDS] = key(self._local(author), tick, POST)
+        rows[:, AUTHOR] = author
+        rows[:, TICK] = tick
+        rows[:, TOPIC] = topic
+        rows[:, STANCE] = self._said(author, topic, POST)
+        rows[:, RELATION] = ALONE
+        if self.cell.people:
+            self._own_words(rows)
+        self._posts.append(rows)
 
     def react(self, shown: Shown, kind: Ints) -> None:
         """Reactions to what was shown. Of replies, reposts and quotes a session makes at most one each."""
-        for code in (REPLY, QUOTE, REPOST):
-            self._answer(shown, first_each(shown.reader, kind == code), code)
-        posts = self.society.posts
-        at = np.flatnonzero((kind == LIKE) | (kind == DISLIKE))
-        reader, row = shown.reader[at], shown.row[at]
-        self._add_acts(
-            id=key(self._local(reader), self.tick, kind[at], shown.rank[at]),
-            kind=kind[at],
+        at = np.flatnonzero(kind >= 0)
+        if not len(at):
+            return
+        code = kind[at]
+        self._answer(shown, at, code)
+        liked = (code == LIKE) | (code == DISLIKE)
+        chosen, code = at[liked], code[liked]
+        reader, post = shown.reader[chosen], shown.post[chosen]
+        self.log.deeds.add(
+            len(chosen),
+            id=key(self._local(reader), self.tick, code, shown.rank[chosen]),
+            tick=self.tick,
+            kind=code,
             actor=reader,
-            parent=posts["id"][row],
-            root=posts["root"][row],
-            target=posts["author"][row],
-            topic=posts["topic"][row],
+            parent=post[:, ID],
+            root=post[:, ROOT],
+            target=post[:, AUTHOR],
+            topic=post[:, TOPIC],
             event=0,
         )
-        np.add.at(posts["score"], row, np.where(kind[at] == LIKE, 1, -1).astype(np.int32))
-        pleased = (kind == LIKE) | (kind == REPOST)
-        self._tie(shown, pleased, FOLLOW)
-        angry = kind == DISLIKE
+        np.add.at(self.society.posts.column(HEAT), shown.row[chosen], np.where(code == LIKE, 1, -1))
+        moved = kind[at]
+        self._tie(shown, at[(moved == LIKE) | (moved == REPOST)], FOLLOW)
+        angry = at[moved == DISLIKE]
         self._tie(shown, angry, UNFOLLOW)
         self._tie(shown, angry, MUTE)
 
     def commit(self) -> None:
-        """Give rows to the posts, log everything in its order, and change the follow graph."""
+        """Give rows to the posts and change the follow graph."""
         society = self.society
+        society.posts.mark(self.tick)
+        self.log.posts.mark(self.tick)
         if self._posts:
-            rows = {name: np.concatenate([part[name] for part in self._posts]) for name in self._posts[0]}
-            order = np.argsort((rows["author"].astype(np.int64) << 13) | (rows["id"] & 0x1FFF), kind="stable")
-            # What events announce stands first.
-            order = order[np.argsort(rows["kind"][order] != ANNOUNCEMENT, kind="stable")]
-            rows = {name: column[order] for name, column in rows.items()}
-            stored = {name: rows[name] for name in COLUMNS if name in rows}
-            stored |= {name: np.zeros(len(order), np.int32) for name in ("score", "shares")}
-            stored["tick"] = np.full(len(order), self.tick, np.int32)
-            first = society.posts.append(stored)
-            self.log.posts.append(stored)
-            self._remember(rows["author"], first)
-        self._log()
-        for change, forget in ((self._unfollow, True), (self._follow, False)):
-            if change is None:
-                continue
-            reader, author = change
-            if forget:
-                at = (society.follows[reader] == author[:, None]).argmax(axis=1)
-                society.follows[reader, at] = -1
-            else:
-                at = (society.follows[reader] < 0).argmax(axis=1)
-                society.follows[reader, at] = author
+            rows = np.concatenate(self._posts) if len(self._posts) > 1 else self._posts[0]
+            # What events announce stands first; then by author and kind.
+            order = np.argsort(((rows[:, KIND] != ANNOUNCEMENT) << 62) | (rows[:, AUTHOR] << 13) | (rows[:, ID] & 0x1FFF), kind="stable")
+            rows = rows[order]
+            self.log.posts.append(rows)
+            self._remember(rows[:, AUTHOR], society.posts.append(rows))
+        if self._unfollow is not None:
+            reader, author = self._unfollow
+            society.follows[reader, (society.follows[reader] == author[:, None]).argmax(axis=1)] = -1
+        if self._follow is not None:
+            reader, author = self._follow
+            society.follows[reader, (society.follows[reader] < 0).argmax(axis=1)] = author
 
-    def _answer(self, shown: Shown, at: Ints, code: int) -> None:
-        if not len(at):
+    def _answer(self, shown: Shown, at: Ints, code: Ints) -> None:
+        # One column a kind: the first place of each reader at which it holds.
+        reader = shown.reader[at]
+        firsts = [first_each(reader, code == kind) for kind in _ANSWERS]
+        chosen = np.concatenate(firsts)
+        if not len(chosen):
             return
-        posts, tick = self.society.posts, self.tick
-        author, row = shown.reader[at], shown.row[at]
-        ids = key(self._local(author), tick, code)
-        parent_topic, parent_stance = posts["topic"][row], posts["stance"][row]
-        if code == REPOST:
-            topic, stance, relation = parent_topic, parent_stance, posts["relation"][row]
-            words, words_kind, event = posts["words"][row], posts["words_kind"][row], posts["event"][row]
-            person, saying = posts["person"][row], posts["saying"][row]
-        else:
-            topic = np.where(parent_topic < 0, self.society.interests[author].argmax(axis=1), parent_topic)
-            stance = self._said(author, topic, code)
-            apart = np.abs(stance - parent_stance) / GRID
-            relation = np.where(apart < self.settings.agree, 1, np.where(apart > self.settings.disagree, -1, 0))
-            relation = np.where(parent_topic < 0, 0, relation)
-            none = np.full(len(at), -1, np.int32)
-            words, words_kind, event, person, saying = ids, code, np.zeros(len(at), np.int64), none, none
-        if code != REPLY:
-            np.add.at(posts["shares"], row, 1)
-        self._add_posts(
-            id=ids,
-            author=author,
-            topic=topic,
-            stance=stance,
-            kind=code,
-            root=posts["root"][row],
-            relation=relation,
-            words=words,
-            words_kind=words_kind,
-            event=event,
-            person=person,
-            saying=saying,
-            boost=0,
-            parent=posts["id"][row],
-            target=posts["author"][row],
-        )
+        kind = np.repeat(_ANSWERS, [len(first) for first in firsts])
+        at = at[chosen]
+        author, row, parent = shown.reader[at], shown.row[at], shown.post[at]
+        rows = parent.copy()
+        ids = key(self._local(author), self.tick, kind)
+        rows[:, ID] = ids
+        rows[:, AUTHOR] = author
+        rows[:, TICK] = self.tick
+        rows[:, KIND] = kind
+        rows[:, HEAT] = 0
+        rows[:, BOOST] = 0
+        rows[:, PARENT] = parent[:, ID]
+        rows[:, TARGET] = parent[:, AUTHOR]
+        # A repost keeps the words and what they say; the others have their own.
+        own = slice(0, len(firsts[0]) + len(firsts[1]))
+        about = parent[own, TOPIC]
+        topic = np.where(about < 0, self.society.interests[author[own]].argmax(axis=1), about)
+        stance = self._said(author[own], topic, kind[own])
+        apart = np.abs(stance - parent[own, STANCE]) / GRID
+        relation = np.where(apart < self.settings.agree, 1, np.where(apart > self.settings.disagree, -1, 0))
+        rows[own, TOPIC] = topic
+        rows[own, STANCE] = stance
+        rows[own, RELATION] = np.where(about < 0, 0, relation)
+        rows[own, WORDS] = ids[own]
+        rows[own, WORDS_KIND] = kind[own]
+        rows[own, EVENT] = 0
+        rows[own, PERSON] = rows[own, SAYING] = -1
+        shared = row[len(firsts[0]) :]
+        np.add.at(self.society.posts.column(HEAT), shared, 2)
+        self._posts.append(rows)
 
-    def _tie(self, shown: Shown, moved: Bools, code: int) -> None:
+    def _tie(self, shown: Shown, at: Ints, code: int) -> None:
         """Follow after pleasure, unfollow or mute after anger; at most one of each in a session."""
         rate = self.rates.of[code]
-        at = np.flatnonzero(moved)
         if rate <= 0.0 or not len(at):
             return
         society = self.society
-        reader, row = shown.reader[at], shown.row[at]
-        author = society.posts["author"][row]
-        wants = self.draws.pair_unit(f"tie/{code}", self.tick, reader, society.posts["id"][row]) < rate
+        reader, author = shown.reader[at], shown.post[at, AUTHOR]
+        wants = self.draws.pair_unit(f"tie/{code}", self.tick, reader, shown.post[at, ID]) < rate
         if not wants.any():
             return
+        reader, author = reader[wants], author[wants]
         follows = society.follows[reader]
-        known = (follows == author[:, None]).any(axis=1)
+        allowed = np.ones(len(reader), dtype=bool)
+        if code != MUTE:
+            allowed = (follows == author[:, None]).any(axis=1)
         if code == FOLLOW:
-            wants &= ~known & (follows < 0).any(axis=1)
-        elif code == UNFOLLOW:
-            wants &= known
-        once = first_each(reader, wants)
+            allowed = ~allowed & (follows < 0).any(axis=1)
+        once = first_each(reader, allowed)
         if not len(once):
             return
         reader, author = reader[once], author[once]
@@ -209,60 +194,42 @@ class Desk:
             self._unfollow = (reader, author)
         else:
             society.mutes = np.union1d(society.mutes, (reader.astype(np.int64) << 32) | author)
-        self._add_acts(
-            id=key(self._local(reader), self.tick, code),
-            kind=code,
-            actor=reader,
-            parent=-1,
-            root=-1,
-            target=author,
-            topic=-1,
-            event=0,
+        ids = key(self._local(reader), self.tick, code)
+        self.log.deeds.add(
+            len(reader), id=ids, tick=self.tick, kind=code, actor=reader, parent=-1, root=-1, target=author, topic=-1, event=0
         )
 
-    def _said(self, author: Ints, topic: Ints, code: int) -> I64:
+    def _said(self, author: Ints, topic: Ints, code: Ints | int) -> I64:
         """The stance as expressed: the present one with noise."""
-        noise = bell(self.draws.pair_bits("say", self.tick, author, np.full(len(author), code)))
-        return np.clip(self.society.x[author, topic] + grid(self.cell.dynamics.noise * noise), -ONE, ONE)
+        codes = code if isinstance(code, np.ndarray) else np.full(len(author), code)
+        noise = bell(self.draws.pair_bits("say", self.tick, author, codes))
+        said = self.society.x[author, topic] + grid(self.cell.dynamics.noise * noise)
+        return np.asarray(np.minimum(np.maximum(said, -ONE), ONE), dtype=np.int64)
 
-    def _own_words(self, author: Ints) -> tuple[Ints, Ints]:
-        """(person, saying) of those who still have words of their own from a people file."""
+    def _own_words(self, rows: I64) -> None:
+        """Let those of a people file use the words that they brought, each once, in order."""
         society = self.society
-        person = np.full(len(author), -1, np.int32)
-        saying = np.full(len(author), -1, np.int32)
-        if not self.cell.people:
-            return person, saying
-        for at in np.flatnonzero(society.person[author] >= 0):
-            who = author[at]
-            one = self.cell.people[society.person[who]]
-            if society.said[who] < len(one.posts):
-                person[at], saying[at] = society.person[who], society.said[who]
+        for at in np.flatnonzero(society.person[rows[:, AUTHOR]] >= 0).tolist():
+            who = int(rows[at, AUTHOR])
+            person = int(society.person[who])
+            if society.said[who] < len(self.cell.people[person].posts):
+                rows[at, PERSON], rows[at, SAYING] = person, society.said[who]
                 society.said[who] += 1
-        return person, saying
+
+    def add_post(self, **columns: Ints | int) -> None:
+        """One post, by columns of `posts.COLUMNS`; what is not given is as in `posts.blank`."""
+        row = blank(1)
+        row[0, TICK] = self.tick
+        for name, value in columns.items():
+            row[0, COLUMNS.index(name)] = value if isinstance(value, int) else value[0]
+        self._posts.append(row)
+
+    def add_act(self, **columns: Ints | int) -> None:
+        """One act without words, by columns of `log.ACTS`."""
+        self.log.deeds.add(1, tick=self.tick, **columns)
 
     def _local(self, rows: Ints) -> Ints:
         return self.society.local[rows] if len(self.society.local) else rows
-
-    def _add_posts(self, **columns: Any) -> None:
-        size = len(columns["id"])
-        whole = {n: c if isinstance(c, np.ndarray) else np.full(size, c, np.int64) for n, c in columns.items()}
-        self._posts.append(whole)
-        episode = {n: whole[n] for n in ("id", "kind", "parent", "root", "target", "topic")}
-        event = np.where(whole["kind"] == ANNOUNCEMENT, whole["event"], 0)
-        self._add_acts(**episode, actor=whole["author"], event=event)
-
-    def _add_acts(self, **columns: Any) -> None:
-        size = len(columns["id"])
-        if size:
-            self._acts.append({n: c if isinstance(c, np.ndarray) else np.full(size, c, np.int64) for n, c in columns.items()})
-
-    def _log(self) -> None:
-        if not self._acts:
-            return
-        rows = {name: np.concatenate([part[name] for part in self._acts]) for name in self._acts[0]}
-        caused = rows["event"] != 0
-        order = np.lexsort((rows["id"] & 0x1FFF, rows["actor"], ~caused))
-        self.log.acts.add(tick=self.tick, **{name: column[order] for name, column in rows.items()})
 
     def _remember(self, author: Ints, row: Ints) -> None:
         """Put new rows in front of the authors' latest; an author's own rows in their order."""
