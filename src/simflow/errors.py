@@ -7,6 +7,7 @@ class SimflowError(Exception):
     """Base class. `hint` says what to do about it. `exit_code` is what the command line ends with."""
 
     exit_code = 1
+    heading = "error: "
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

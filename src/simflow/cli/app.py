@@ -108,7 +108,7 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.exit(0)
     except SimflowError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"{error.heading}{error}", err=True)
         if error.hint:
             click.echo(f"hint: {error.hint}", err=True)
         sys.exit(error.exit_code)

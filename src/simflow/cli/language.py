@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -59,6 +60,38 @@ def plan(path: Path) -> None:
         click.echo(f"  {cell.name}")
 
 
+@click.command()
+@click.option("--explain", "key", metavar="KEY", help="Say what a key does and what reads it: memory.episodes.half_life, or half_life.")
+@click.option("--reference", is_flag=True, help="Print the reference of all keys as Markdown.")
+def schema(key: str | None, reference: bool) -> None:
+    """Print the JSON Schema of scenarios, or say what reads a key."""
+    if key:
+        from simflow.scenario.reference import explain
+
+        click.echo(explain(key))
+    elif reference:
+        from simflow.scenario.reference import markdown
+
+        click.echo(markdown(), nl=False)
+    else:
+        from simflow.scenario.jsonschema import json_schema
+
+        click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=1))
+
+
+@click.command()
+@click.argument("code", required=False)
+def explain_error(code: str | None) -> None:
+    """Explain an error code; without one, list them all."""
+    from simflow.scenario.catalogue import page, pages
+
+    if code:
+        click.echo(page(code).markdown())
+        return
+    for one in pages().values():
+        click.echo(f"{one.code}  {'warning' if one.warning else 'error  '}  {one.title}")
+
+
 def _later(name: str) -> click.Command:
     @click.command(name=name)
     def command() -> None:
@@ -68,5 +101,3 @@ def _later(name: str) -> click.Command:
 
 
 diff = _later("diff")
-schema = _later("schema")
-explain_error = _later("explain-error")

@@ -33,8 +33,15 @@ def init(folder: Path, force: bool) -> None:
 @click.option("--persona", help="Persona of persons that name none.")
 @click.option("--encoding", default="utf-8", show_default=True, help="How the file's letters are stored.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=COLUMN", help="Which column holds a field; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was read, used and left out as JSON, on standard error if the people go to standard output.")
-def convert(source: Path, output: Path | None, form: str, persona: str | None, encoding: str, columns: tuple[str, ...], as_json: bool) -> None:
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print what was read, used and left out as JSON, on standard error if the people go to standard output.",
+)
+def convert(
+    source: Path, output: Path | None, form: str, persona: str | None, encoding: str, columns: tuple[str, ...], as_json: bool
+) -> None:
     """Turn another tool's persona file, or a folder of them, into a people file (JSONL) for `population.people`."""
     from simflow.scenario.people import read_people, tools, write_people
     from simflow.scenario.people.records import ENCODINGS
@@ -53,14 +60,24 @@ def convert(source: Path, output: Path | None, form: str, persona: str | None, e
     except Unreadable as error:
         raise Problems([error.problem]) from None
     if not found.people:
-        raise BadInput(f"{source}: no person was found in {found.rows:,} rows", hint="; ".join(f"{n:,} {what}" for what, n in found.notes.items()) or None)
+        raise BadInput(
+            f"{source}: no person was found in {found.rows:,} rows",
+            hint="; ".join(f"{n:,} {what}" for what, n in found.notes.items()) or None,
+        )
     text = write_people(found.people)
     if output:
         output.write_text(text, "utf-8")
     else:
         click.echo(text, nl=False)
     if as_json:
-        report = {"tool": found.tool, "rows": found.rows, "people": len(found.people), "used": found.used, "dropped": found.dropped, "notes": dict(found.notes)}
+        report = {
+            "tool": found.tool,
+            "rows": found.rows,
+            "people": len(found.people),
+            "used": found.used,
+            "dropped": found.dropped,
+            "notes": dict(found.notes),
+        }
         click.echo(json.dumps(report, ensure_ascii=False), err=output is None)
         return
     click.echo(f"{len(found.people):,} people from {found.rows:,} rows ({found.tool})", err=True)

@@ -118,6 +118,8 @@ class Problem:
 class Problems(BadInput):
     """A scenario that cannot be used. `problems` holds all that was found, in the order of the text."""
 
+    heading = ""
+
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n\n".join(p.render() for p in self.problems) + f"\n\n{summary(self.problems)}")

@@ -182,7 +182,7 @@ class _Rhythm(Fields):
 
     def schema(self) -> dict[str, object]:
         """Either form."""
-        return {"anyOf": [super().schema(), _HOURS.schema()["anyOf"][0]]}
+        return {"anyOf": [super().schema(), _HOURS.schema()]}
 
 
 _HOURS: Kind = ListOf(Number(0.0, 1000.0), exactly=24)

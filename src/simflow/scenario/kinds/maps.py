@@ -87,6 +87,15 @@ class Key:
         self.name, self.kind, self.doc, self.example = name, kind, doc, example
         self.to, self.reads, self.default, self.required = to, reads, default, required
 
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the value, with what an editor shows on hover. `null` removes; a variable may stand anywhere."""
+        words = [self.doc, f"Default: {self.default}." if self.default else "", f"Read by {', '.join(self.reads)}." if self.reads else ""]
+        return {
+            "description": " ".join(w for w in words if w),
+            "examples": [self.example] if self.example else [],
+            "anyOf": [self.kind.schema(), {"$ref": "#/$defs/variable"}, {"type": "null"}],
+        }
+
 
 class Fields(Kind):
     """A map with fixed keys. `short`: which key a bare value stands for."""
@@ -155,10 +164,7 @@ class Fields(Kind):
         found: dict[str, Any] = {
             "type": "object",
             "additionalProperties": False,
-            "properties": {
-                k.name: {"description": k.doc, "anyOf": [k.kind.schema(), {"type": "null"}]} | ({"default": k.default} if k.default else {})
-                for k in self.keys
-            },
+            "properties": {k.name: k.schema() for k in self.keys},
         }
         if required := [k.name for k in self.keys if k.required]:
             found["required"] = required

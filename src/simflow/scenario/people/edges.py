@@ -30,14 +30,25 @@ def read_edges(context: Context, section: Section) -> tuple[tuple[str, str], ...
     one = next((names[c] for c in _FROM if c in names), records.columns[0] if len(records.columns) == 2 else None)
     two = next((names[c] for c in _TO if c in names), records.columns[1] if len(records.columns) == 2 else None)
     if one is None or two is None:
-        context.reader.add("SF517", f"{section['edges']} has no columns 'follower' and 'followee'", span, f"its columns: {', '.join(records.columns[:8])}")
+        context.reader.add(
+            "SF517", f"{section['edges']} has no columns 'follower' and 'followee'", span, f"its columns: {', '.join(records.columns[:8])}"
+        )
         return ()
-    pairs = dict.fromkeys((str(r.data.get(one, "")).strip().removeprefix("@"), str(r.data.get(two, "")).strip().removeprefix("@")) for r in records.rows)
+    pairs = dict.fromkeys(
+        (str(r.data.get(one, "")).strip().removeprefix("@"), str(r.data.get(two, "")).strip().removeprefix("@")) for r in records.rows
+    )
     kept = tuple(p for p in pairs if all(p) and p[0] != p[1])
     if len(kept) < len(records.rows):
-        context.reader.warn("SF812", f"{section['edges']}: {len(records.rows) - len(kept):,} links that are empty, repeated or to oneself, left out", span)
+        context.reader.warn(
+            "SF812", f"{section['edges']}: {len(records.rows) - len(kept):,} links that are empty, repeated or to oneself, left out", span
+        )
     known = context.residents | {v.name for v in context.voices}
     missing = sorted({i for p in kept for i in p if i not in known}) if context.residents and not context.root_agents else []
     if missing:
-        context.reader.add("SF517", f"{len(missing):,} ids of {section['edges']} are nobody's, such as '{missing[0]}'", span, "ids are those of `population.people`")
+        context.reader.add(
+            "SF517",
+            f"{len(missing):,} ids of {section['edges']} are nobody's, such as '{missing[0]}'",
+            span,
+            "ids are those of `population.people`",
+        )
     return kept

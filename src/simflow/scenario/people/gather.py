@@ -107,7 +107,9 @@ class _Columns:
 
     def identity(self, data: dict[str, Any]) -> tuple[str, str]:
         """(what the id is made from, name)."""
-        parts = [cells.clean(str(data[c])) for c in self.names("name") if data.get(c) not in {None, ""} and not isinstance(data[c], dict | list)]
+        parts = [
+            cells.clean(str(data[c])) for c in self.names("name") if data.get(c) not in {None, ""} and not isinstance(data[c], dict | list)
+        ]
         joined = self.tool.name == "genagents" and "name" not in self.given
         name = " ".join(parts) if joined else (parts[0] if parts else "")
         for column in self.names("id"):
@@ -187,7 +189,7 @@ def _add(about: list[str], text: str) -> None:
 
 def _identities(wanted: list[tuple[str, str]], notes: Counter[str]) -> list[str]:
     taken: set[str] = set()
-    ids = []
+    ids: list[str] = []
     for text, _ in wanted:
         handle = text.strip().removeprefix("@")
         base = handle if len(handle) <= 60 and _HANDLE.match(handle) else slug(text)[:60].strip("-").replace("-", "_")
@@ -231,7 +233,8 @@ class _Known:
                 yield found
 
 
-
 def write_people(people: list[Person]) -> str:
     """A people file in the neutral form: one JSON object a line; `read_people` gives the same persons back."""
-    return "".join(json.dumps({k: v for k, v in canonical(person).items() if v not in ("", [], {})}, ensure_ascii=False) + "\n" for person in people)
+    return "".join(
+        json.dumps({k: v for k, v in canonical(person).items() if v not in ("", [], {})}, ensure_ascii=False) + "\n" for person in people
+    )

@@ -80,13 +80,17 @@ def read_csv(text: str, shown: str) -> Records:
             if any(c.strip() for c in cells):
                 if len(cells) > len(header) and any(c.strip() for c in cells[len(header) :]):
                     what = f"this row has {len(cells)} cells, and the first row names {len(header)} columns"
-                    raise source.Unreadable(Problem("SF513", what, _at(text, shown, line, 1), "put a cell that contains the separator in quotes"))
+                    raise source.Unreadable(
+                        Problem("SF513", what, _at(text, shown, line, 1), "put a cell that contains the separator in quotes")
+                    )
                 if len(cells) < len(header):
                     records.notes["rows with fewer cells than columns"] += 1
                 records.rows.append(Record(line, dict(zip(records.columns, cells, strict=False)), shown))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise source.Unreadable(Problem("SF513", f"this is not CSV: {error}", _at(text, shown, max(1, reader.line_num), 1), "is a quote left open?")) from None
+        raise source.Unreadable(
+            Problem("SF513", f"this is not CSV: {error}", _at(text, shown, max(1, reader.line_num), 1), "is a quote left open?")
+        ) from None
     return records
 
 
@@ -184,7 +188,9 @@ def _loads(text: str, shown: str, notes: Counter[str], first: int) -> Any:
         message = str(error) if at >= 0 else "a number in this JSON has too many digits"
         line = text.count("\n", 0, max(0, at)) + 1
         column = max(0, at) - (text.rfind("\n", 0, max(0, at)) + 1) + 1
-        problem = Problem("SF513", f"this is not JSON: {message}", _at(text, shown, line, column, first), "write null for what is not known")
+        problem = Problem(
+            "SF513", f"this is not JSON: {message}", _at(text, shown, line, column, first), "write null for what is not known"
+        )
     raise source.Unreadable(problem)
 
 

@@ -27,7 +27,15 @@ def residents(context: Context, section: Section) -> tuple[Person, ...]:
         return ()
     columns = section.get("columns", {})
     try:
-        found = _read(path, section["file"], section.get("format", "auto"), tuple(columns.items()), section.get("persona"), section.get("encoding", "utf-8"), _stamp(path))
+        found = _read(
+            path,
+            section["file"],
+            section.get("format", "auto"),
+            tuple(columns.items()),
+            section.get("persona"),
+            section.get("encoding", "utf-8"),
+            _stamp(path),
+        )
     except source.Unreadable as error:
         problem = error.problem
         context.reader.problems.append(dataclasses.replace(problem, span=span) if problem.span is None else problem)
@@ -44,7 +52,9 @@ def residents(context: Context, section: Section) -> tuple[Person, ...]:
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, shown: str, form: str, columns: tuple[tuple[str, str], ...], persona: str | None, encoding: str, stamp: object) -> PeopleFile:
+def _read(
+    path: Path, shown: str, form: str, columns: tuple[tuple[str, str], ...], persona: str | None, encoding: str, stamp: object
+) -> PeopleFile:
     del stamp  # cells of one scenario share the file, as long as it does not change
     return read_people(path, shown, form=form, columns=dict(columns), persona=persona, encoding=encoding)
 
@@ -61,7 +71,9 @@ def _columns(context: Context, section: Section, columns: Mapping[str, str], fou
         if name not in tools.FIELDS:
             context.reader.add("SF515", f"a person has no field '{name}'", columns.key(name), did_you_mean(name, tools.FIELDS, "fields"))
         if column not in seen:
-            context.reader.add("SF515", f"{section['file']} has no column '{column}'", columns.span(name), did_you_mean(column, sorted(seen), "columns"))
+            context.reader.add(
+                "SF515", f"{section['file']} has no column '{column}'", columns.span(name), did_you_mean(column, sorted(seen), "columns")
+            )
 
 
 def _placed(context: Context, section: Section, found: PeopleFile, span: Span) -> tuple[Person, ...]:
@@ -71,7 +83,12 @@ def _placed(context: Context, section: Section, found: PeopleFile, span: Span) -
     topics = {t.name for t in context.topics}
     only = section.get("persona") or (known[0] if len(known) == 1 else None if known else "resident")
     if section.get("persona") and known and section["persona"] not in known:
-        context.reader.add("SF403", f"there is no persona '{section['persona']}'", section.span("persona"), did_you_mean(section["persona"], known, "personas"))
+        context.reader.add(
+            "SF403",
+            f"there is no persona '{section['persona']}'",
+            section.span("persona"),
+            did_you_mean(section["persona"], known, "personas"),
+        )
         return ()
     made, lost, strange = [], 0, set()
     for person in found.people:
@@ -88,9 +105,17 @@ def _placed(context: Context, section: Section, found: PeopleFile, span: Span) -
             return ()
         made.append(dataclasses.replace(person, persona=persona))
     if lost:
-        context.reader.add("SF516", f"{lost:,} of {len(found.people):,} persons have no persona", span, "name one for them: `people: {file: ..., persona: ...}`")
+        context.reader.add(
+            "SF516",
+            f"{lost:,} of {len(found.people):,} persons have no persona",
+            span,
+            "name one for them: `people: {file: ..., persona: ...}`",
+        )
     for persona in sorted(strange)[:5]:
-        context.reader.add("SF403", f"{section['file']} names the persona '{persona}', which is not declared", span, did_you_mean(persona, known, "personas"))
+        context.reader.add(
+            "SF403",
+            f"{section['file']} names the persona '{persona}', which is not declared",
+            span,
+            did_you_mean(persona, known, "personas"),
+        )
     return tuple(made)
-
-

@@ -25,13 +25,16 @@ class Tool:
     number: tuple[str, ...] = ()
 
 
+_NAMES = ("ім'я", "імʼя", "ім’я", "имя", "姓名", "名字")  # noqa: RUF001 - columns as their authors write them
+_ABOUTS = ("про себе", "о себе", "简介")  # noqa: RUF001 - the same
+
 PLAIN = Tool(
     "plain",
     columns={
         "id": ("id", "username", "user_name", "handle", "login", "screen_name"),
-        "name": ("name", "full_name", "realname", "real_name", "nome", "nombre", "nom", "ім'я", "імʼя", "ім’я", "имя", "姓名", "名字", "role"),
+        "name": ("name", "full_name", "realname", "real_name", "nome", "nombre", "nom", *_NAMES, "role"),
         "persona": ("persona", "stratum"),
-        "about": ("about", "bio", "biography", "description", "historia_resumida", "background", "backstory", "summary", "про себе", "简介"),
+        "about": ("about", "bio", "biography", "description", "historia_resumida", "background", "backstory", "summary", *_ABOUTS),
         "follows": ("follows", "following", "friends"),
         "posts": ("posts", "previous_posts", "tweets"),
     },
@@ -47,10 +50,22 @@ TOOLS: tuple[Tool, ...] = (
             "follows": ("following_agentid_list", "following_list"),
             "posts": ("previous_tweets",),
         },
-        frozenset({"following_list", "follower_agentid_list", "following_count", "follower_count", "tweets_id", "user_id", "activity_level_frequency"}),
+        frozenset(
+            {
+                "following_list",
+                "follower_agentid_list",
+                "following_count",
+                "follower_count",
+                "tweets_id",
+                "user_id",
+                "activity_level_frequency",
+            }
+        ),
         ("", "agent_id", "Unnamed: 0", "user_id"),
     ),
-    Tool("oasis", frozenset({"realname", "username", "persona"}), {"id": ("username",), "name": ("realname",), "about": ("bio", "persona")}),
+    Tool(
+        "oasis", frozenset({"realname", "username", "persona"}), {"id": ("username",), "name": ("realname",), "about": ("bio", "persona")}
+    ),
     Tool("tinytroupe", frozenset({"type", "persona"}), {"name": ("name",), "about": ("occupation",)}),
     Tool(
         "genagents",
@@ -63,7 +78,12 @@ TOOLS: tuple[Tool, ...] = (
         {"name": ("name",), "about": ("innate", "learned", "currently", "lifestyle")},
         frozenset({"first_name", "last_name", "curr_time", "curr_tile", "vision_r", "att_bandwidth", "retention"}),
     ),
-    Tool("smallville", frozenset({"name", "currently", "scratch"}), {"name": ("name",), "about": ("innate", "learned", "currently", "lifestyle")}, frozenset({"portrait"})),
+    Tool(
+        "smallville",
+        frozenset({"name", "currently", "scratch"}),
+        {"name": ("name",), "about": ("innate", "learned", "currently", "lifestyle")},
+        frozenset({"portrait"}),
+    ),
     Tool("agentsociety", frozenset({"home", "work", "education", "consumption"}), {}, frozenset({"home", "work"})),
     PLAIN,
 )
@@ -86,5 +106,5 @@ def unpack(record: Record, tool: Tool) -> dict[str, Any] | None:
         inner = data.get("persona")
         return dict(inner) if isinstance(inner, dict) and data.get("type") == "TinyPerson" else None
     if tool.name == "smallville" and isinstance(data.get("scratch"), dict):
-        return {k: v for k, v in data.items() if k != "scratch"} | data["scratch"]
+        return {**{k: v for k, v in data.items() if k != "scratch"}, **data["scratch"]}
     return dict(data)
