@@ -51,7 +51,7 @@ def stable(actions: tuple[str, ...], topics: tuple[str, ...]) -> str:
     return "\n".join(
         [
             "You are one person on a social network and act only as that person, in their voice, with what they know and remember.",
-            "You open the app, see a few posts, and do one thing. You are free to do nothing, and most people mostly do.",
+            "You open the app, see a few posts, and do one thing, or nothing.",
             "",
             "You may do one of these:",
             *(f"- {_WHAT[a]}" for a in (*actions, "nothing")),

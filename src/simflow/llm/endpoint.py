@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 from simflow.errors import BadInput
+from simflow.llm import local
 
 Mode = Literal["json_schema", "json", "md_json", "tools", "auto"]
 Taping = Literal["off", "record", "replay", "replay-only"]
@@ -86,16 +87,26 @@ class Endpoint:
         )
 
     @property
+    def local(self) -> bool:
+        """Whether the model is the one that this machine serves itself."""
+        return self.model == local.MODEL and not self.base_url
+
+    @property
     def place(self) -> str:
         """The endpoint for people: scheme, host and port, without credentials."""
         if not self.base_url:
-            return "api.openai.com"
+            return "the local model" if self.local else "api.openai.com"
         parts = urlsplit(self.base_url)
         return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
     def ready(self) -> None:
         """Raise BadInput if calls cannot succeed for want of a key."""
-        if self.taping != "replay-only" and not self.key and not self.base_url:
+        if self.taping == "replay-only":
+            return
+        if self.local:
+            if reason := local.missing():
+                raise BadInput(f"the model '{self.model}' cannot be served here: {reason}", hint=local.INSTALL)
+        elif not self.key and not self.base_url:
             raise BadInput(
                 "there is no key for api.openai.com",
                 hint="set OPENAI_API_KEY; for a server of your own set OPENAI_BASE_URL, which needs no key",

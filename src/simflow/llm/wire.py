@@ -14,9 +14,11 @@ import httpx2  # what openai speaks HTTP with; its errors come through when an a
 import openai
 
 from simflow.errors import EndpointFailed
+from simflow.llm import local
 from simflow.llm.endpoint import Endpoint
 from simflow.llm.pace import Pace
 
+OPENAI = "https://api.openai.com/v1"
 LARGEST = 8_000_000
 """Bytes of an answer beyond which it is cut off."""
 _RENAMED = {"max_tokens": "max_completion_tokens"}
@@ -48,7 +50,7 @@ class Wire:
         self.pace = pace
         self.client = openai.OpenAI(
             api_key=endpoint.key or "none",
-            base_url=endpoint.base_url or "https://api.openai.com/v1",  # the client must not look at the environment a second time
+            base_url=endpoint.base_url or (local.address() if endpoint.local else OPENAI),  # never looked up a second time
             max_retries=0,
             timeout=openai.Timeout(endpoint.timeout, connect=min(10.0, endpoint.timeout)),
         )
