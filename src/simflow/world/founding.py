@@ -40,6 +40,7 @@ def found(cell: Cell, settings: Settings) -> Society:
     for k, who in enumerate(heard):
         table[who, (table[who] < 0).argmax(axis=1)] = count + k
     society = _empty(len(cell.topics), table.shape[1], settings.recent)
+    society.limit = np.array([table.shape[1]], np.int64)
     society.add(residents, np.zeros(count))
     for voice in cell.voices:
         society.add_voice(name_key(voice.name), 0, 1.0)
@@ -76,8 +77,14 @@ def _follow_table(cell: Cell, draws: Draws, persona: Ints, person: Ints) -> Ints
     if added:
         more = np.array(added, np.int64)
         edges = network.tidy(np.concatenate([edges[0], more[:, 0]]), np.concatenate([edges[1], more[:, 1]]), count)
-    most = int(np.bincount(edges[0], minlength=count).max(initial=0))
+    most = int(np.bincount(edges[0], minlength=count).max(initial=0)) if cell.network.shape == "file" else _most_links(cell)
     return place(edges, count, most + SPARE)
+
+
+def _most_links(cell: Cell) -> int:
+    """The most accounts that anybody follows at the start, whatever the seed."""
+    links = cell.network.links
+    return links + (links // 2 if cell.network.shape == "configuration" else 0) + max((len(p.follows) for p in cell.people), default=0)
 
 
 def _from_file(cell: Cell, draws: Draws, person: Ints) -> network.Edges:
@@ -135,5 +142,6 @@ def _empty(topics: int, cap: int, recent: int) -> Society:
         last=np.full((1, recent), -1, np.int64),
         mutes=np.empty(0, np.int64),
         fired=np.empty((0, 3), np.int64),
+        limit=np.zeros(1, np.int64),
         posts=Posts(),
     )

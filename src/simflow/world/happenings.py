@@ -200,16 +200,15 @@ class Happenings:
             society.left[who] = population.NEVER
             society.seen[who] = tick
         else:
-            who = self._arrive(self.personas[event.persona], max(1, round(event.amount or 1)), tick, replicate)
+            who = self._arrive(self.personas[event.persona], 1 if event.amount is None else max(0, round(event.amount)), tick, replicate)
         self._moment(JOIN, who, tick, event)
 
     def _leave(self, event: Event, tick: int, replicate: int) -> None:
         to = event.to if event.persona is None else dataclasses.replace(event.to, personas=(event.persona,))
         who = self._audience(dataclasses.replace(event, to=to), replicate)
         if event.amount is not None:
-            count = round(event.amount * len(who)) if event.amount <= 1.0 else round(event.amount)
             lot = np.argsort(self.draws.pair_bits("leaves", tick, who, np.full(len(who), name_key(event.name))), kind="stable")
-            who = np.sort(who[lot[:count]])
+            who = np.sort(who[lot[: max(0, round(event.amount))]])
         self.society.left[who] = tick
         self._moment(LEAVE, who, tick, event)
 
@@ -238,7 +237,7 @@ class Happenings:
         before = self.places[replicate]
         rows = society.add(new, np.full(count, 0.5))
         self._extend(rows, local, replicate)
-        links = min(self.cell.network.links, len(before), society.follows.shape[1])
+        links = min(self.cell.network.links, len(before), int(society.limit[0]))
         for slot in range(links):
             drawn = (draws.unit(f"joins/{slot}", tick, local) * len(before)).astype(np.int64)
             known = (society.follows[rows] == before[drawn][:, None]).any(axis=1)

@@ -188,7 +188,7 @@ def _rhythm(dynamics: Dynamics, settings: Settings, draws: Draws, agents: Ints, 
     own = settings.post * (0.5 + v)
     talk = np.ones(len(agents))
     if dynamics.posting_tail == "strong":
-        talk = np.minimum(tail * tail, 4.0)
+        talk = np.minimum(0.4 * tail * tail, 3.5)
         own = np.minimum(own * talk, 1.0)
     return settings.rate(minutes) * tail, own, talk
 

@@ -20,7 +20,7 @@ SPARE = 8
 class Society:
     """Arrays of one row an agent, in the order of arrival; `last` has one row more, for "nobody" (-1).
 
-    With replicates stacked, rows are replicate after replicate (later arrivals at the end): `replicate` and `local` say whose and which.
+    `limit` (1,) is how many accounts one may come to follow; the table of followees may be wider. With replicates stacked, rows are replicate after replicate (later arrivals at the end): `replicate` and `local` say whose and which.
     """
 
     persona: Ints
@@ -47,6 +47,7 @@ class Society:
     last: I64
     mutes: I64
     fired: I64
+    limit: Ints
     posts: Posts
     replicate: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     local: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
@@ -120,6 +121,8 @@ class Society:
     def state(self) -> State:
         """As plain arrays; the same society gives the same bytes."""
         arrays: State = {name: np.ascontiguousarray(getattr(self, name)) for name in AGENT_COLUMNS}
+        used = int(np.flatnonzero((self.follows >= 0).any(axis=0)).max(initial=-1)) + 1
+        arrays["follows"] = np.ascontiguousarray(self.follows[:, : max(used, int(self.limit[0]))])
         arrays["posts"] = self.posts.rows.copy()
         return arrays
 

@@ -183,7 +183,7 @@ class Desk:
         if code != MUTE:
             allowed = (follows == author[:, None]).any(axis=1)
         if code == FOLLOW:
-            allowed = ~allowed & (follows < 0).any(axis=1)
+            allowed = ~allowed & ((follows >= 0).sum(axis=1) < society.limit[0])
         once = first_each(reader, allowed)
         if not len(once):
             return
