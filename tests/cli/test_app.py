@@ -28,7 +28,7 @@ def test_every_kind_of_end_has_its_exit_code_and_no_traceback(monkeypatch, capsy
 
     monkeypatch.delenv("SIMFLOW_DEBUG", raising=False)
     monkeypatch.setitem(app.commands, "fail", click.Command("fail", callback=fail))
-    monkeypatch.setattr(app, "get_command", lambda ctx, name: app.commands[name])  # noqa: ARG005
+    monkeypatch.setattr(app, "get_command", lambda ctx, name: app.commands[name])
     with pytest.raises(SystemExit) as end:
         main(["fail"])
     assert end.value.code == code
