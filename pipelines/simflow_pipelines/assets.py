@@ -22,6 +22,15 @@ from simflow_pipelines.preview import materialization_metadata
 POOL = "simflow_cells"
 """Pool of all runs that compute windows; a scenario on a model endpoint has one more slot to wait for, `simflow_<engine>`."""
 
+MADE_FROM = {
+    "episodes": ("plan",),
+    "vectors": ("plan", "episodes"),
+    "edges": ("plan", "episodes"),
+    "personas": ("plan", "episodes", "edges"),
+    "snapshot": ("plan", "vectors", "edges", "personas"),
+}
+"""Asset -> what it is made from. All rest on the plan, so that each is stale for itself where the plan has changed."""
+
 RETRIES, RETRY_SECONDS = 3, 30
 
 
@@ -127,13 +136,10 @@ class ScenarioAssets:
     def spec(self, name: str) -> dg.AssetSpec:
         """The specification of one asset."""
         cell = self.plan.cells[0]
-        above = [self.key("plan"), *({"vectors": ["episodes"], "edges": ["episodes"], "personas": ["episodes", "edges"]}.get(name, []))]
-        if name == "snapshot":
-            above += ["vectors", "edges", "personas"]
         about = f"{self.plan.about}\n\n{ASSETS[name][1]}" if self.plan.about else ASSETS[name][1]
         return dg.AssetSpec(
             key=self.key(name),
-            deps=[dep if isinstance(dep, dg.AssetKey) else self.key(dep) for dep in above],
+            deps=[self.key(other) for other in MADE_FROM[name]],
             description=about,
             group_name=self.name,
             owners=owners(cell),
@@ -173,22 +179,23 @@ class ScenarioAssets:
                 listener = self.watch.listener(cell)
                 work = self.opener(self.plan.path, cell, self.home, **({"listener": listener} if listener else {}))
                 self.watch.opened(cell, work, numbers)
+                there = {window.number for window in work.record.windows()}
                 for number in range(max(numbers) + 1):
                     with interruptible():
                         result = work.window(number)
-                    if number in numbers or not result.reused:
-                        self._report(context, cell, work, result)
+                    if number in numbers or number not in there:
+                        self._report(context, cell, work, result, reused=result.reused or number in there)
                     self.watch.committed(cell, result)
             except BaseException as error:
                 self.watch.failed(cell, error)
                 if isinstance(error, EndpointFailed):
-                    context.log.warning(f"{error} {error.hint or ''}")
+                    context.log.warning("%s %s", error, error.hint or "")
                     raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=RETRY_SECONDS) from error
                 if isinstance(error, SimflowError):
                     raise _failure(error) from error
                 raise
 
-    def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result) -> None:
+    def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result, *, reused: bool) -> None:
         place = Place(cell.name, result.record.number).key
         version = {"dagster/data_version": result.key, "dagster/data_version_is_user_provided": "true"}
         seen = context.instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
@@ -197,24 +204,21 @@ class ScenarioAssets:
             seen = context.instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
         for name in ASSETS:
             # What the window was made from, in Dagster's own words: it is stale once the plan's data version is another one.
-            made_from = {f"dagster/input_data_version/{dep.asset_key.to_user_string()}": result.key for dep in self.spec_deps(name)} | {
-                f"dagster/input_event_pointer/{dep.asset_key.to_user_string()}": (
-                    str(seen.storage_id) if seen and dep.asset_key == self.key("plan") else "NULL"
-                )
-                for dep in self.spec_deps(name)
-            }
+            made_from: dict[str, str] = {}
+            for other in MADE_FROM[name]:
+                pointer = seen.storage_id if seen and other == "plan" else "NULL"
+                made_from |= {
+                    f"dagster/input_data_version/{self.key(other).to_user_string()}": result.key,
+                    f"dagster/input_event_pointer/{self.key(other).to_user_string()}": str(pointer),
+                }
             context.log_event(
                 dg.AssetMaterialization(
                     asset_key=self.key(name),
                     partition=place,
-                    metadata=materialization_metadata(name, self.home, work.record, result),
+                    metadata=materialization_metadata(name, self.home, work.record, result, reused=reused),
                     tags={**version, **made_from},
                 )
             )
-
-    def spec_deps(self, name: str) -> list[dg.AssetDep]:
-        """What an asset is made from."""
-        return list(self.spec(name).deps)
 
     def observed(self) -> dg.AssetsDefinition | dg.SourceAsset:
         """The plan as an asset that can be observed: its data versions say which windows a change of the file concerns."""

@@ -58,8 +58,6 @@ def run(
 
     with _watching(quiet=quiet or as_json) as watch:
         made = materialize(plan, cells, where, watch=watch)
-    if tables:
-        _tables(where, quiet=quiet or as_json)
     store = Store(where)
     runs = [store.open(m.work.record) for m in made if m.work]
     if as_json:
@@ -70,6 +68,8 @@ def run(
 
         for finished in runs:
             report.show(finished, Console())
+    if tables:
+        _tables(where, quiet=quiet or as_json)
 
 
 def chosen(plan: Plan, *, variant: str | None, seed: int | None, everything: bool) -> list[Cell]:
@@ -100,15 +100,15 @@ def _watching(*, quiet: bool) -> Iterator[Any]:
 
 def _tables(home: Path, *, quiet: bool) -> None:
     from rich.console import Console
-    from rich.status import Status
 
     from simflow_pipelines.materialize import materialize_tables
 
-    if quiet or not sys.stderr.isatty():
-        materialize_tables(home)
-        return
-    with Status("building tables", console=Console(stderr=True)):
-        materialize_tables(home)
+    console = Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
+    with console.status("building the tables of all runs (Ctrl-C leaves the run whole)"):
+        built = materialize_tables(home)
+    if not quiet:
+        words = "tables built" if built else "tables are as they should be"
+        Console(stderr=True).print(f"{words}: {home / 'warehouse.duckdb'}", style="dim", soft_wrap=True, highlight=False)
 
 
 @click.command()

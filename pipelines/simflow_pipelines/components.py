@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -25,9 +26,9 @@ class ScenarioComponent(dg.Component, dg.Model, dg.Resolvable):
         dg.Resolver.default(description="Where state goes (`.simflow`); the project's own if left out.", examples=["/data/simflow"]),
     ] = None
     prefix: Annotated[
-        list[str],
+        Sequence[str],
         dg.Resolver.default(description="What stands before the scenario's name in each asset key.", examples=[["simulations"]]),
-    ] = []
+    ] = ()
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Compile the scenario. A scenario that does not compile stops the code location, with file and line."""

@@ -10,6 +10,8 @@ from types import FrameType
 
 from dagster._core.errors import DagsterExecutionInterruptedError  # Dagster has no public name for it
 
+__all__ = ["DagsterExecutionInterruptedError", "interruptible"]
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import dagster as dg
 
 from simflow.errors import RunFailed
 from simflow.plan import Cell, Plan
+from simflow_pipelines import warehouse
 from simflow_pipelines.assets import Opener, Result, ScenarioAssets, Watch, Work, open_work
 from simflow_pipelines.instance import open_inline
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError
@@ -87,23 +89,24 @@ def materialize(plan: Plan, cells: list[Cell], home: Path, *, watch: Watch | Non
     return list(collect.made.values())
 
 
-def materialize_tables(home: Path) -> str:
-    """Build all dbt models over the runs so far. Returns the Dagster run's id.
+def materialize_tables(home: Path) -> str | None:
+    """Build all dbt models over the runs so far. Returns the Dagster run's id, None if there was nothing new to build from.
 
     Raises RunFailed with what dbt says if a model or one of its tests fails.
     """
+    if warehouse.fresh(home):
+        return None
     from simflow_pipelines.tables import GROUP, Tables  # noqa: PLC0415 - importing dagster-dbt takes seconds of CPU
 
-    with _silent(), open_inline(home) as instance:
+    with _silent(), open_inline(home) as instance, redirect_stdout(io.StringIO()) as said:
         result = _execute(Tables(home).definitions().resolve_job_def(GROUP), instance, {})
-        if not result.success:
-            reasons = [
-                e.step_failure_data.error.message.strip() for e in result.all_events if e.is_step_failure and e.step_failure_data.error
-            ]
-            raise RunFailed(
-                "the tables were not built:\n" + "\n".join(reasons), hint=f"Dagster run {result.run_id}; `simflow dev` shows its log"
-            )
-        return result.run_id
+    if not result.success:
+        faults = [line for line in said.getvalue().splitlines() if "ERROR" in line or "FAIL" in line]
+        raise RunFailed(
+            "the tables were not built" + "".join(f"\n  {line}" for line in faults[:20]),
+            hint=f"Dagster run {result.run_id}: `simflow dev` shows its log. The scenario's own run is complete",
+        )
+    return result.run_id
 
 
 def _execute(job: dg.JobDefinition, instance: dg.DagsterInstance, tags: dict[str, str]) -> dg.ExecuteInProcessResult:

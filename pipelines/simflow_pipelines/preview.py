@@ -23,13 +23,13 @@ _FIGURES: dict[str, tuple[str, ...]] = {
 _ROWS = {"episodes": "episodes", "vectors": "vectors", "edges": "edges", "personas": "personas"}
 
 
-def materialization_metadata(name: str, home: Path, run: RunRecord, result: Result) -> dict[str, Any]:
+def materialization_metadata(name: str, home: Path, run: RunRecord, result: Result, *, reused: bool) -> dict[str, Any]:
     """Metadata of one asset of a window: figures by name, where its file lies, which run, whether anything had to be computed."""
     record = result.record
     chosen: dict[str, Any] = {
         k: v for k, v in result.metadata.items() if any(k == f or (f.endswith("/") and k.startswith(f)) for f in _FIGURES[name])
     }
-    chosen |= {"window": record.number, "from_tick": record.start, "to_tick": record.stop, "reused": result.reused, "run": run.id}
+    chosen |= {"window": record.number, "from_tick": record.start, "to_tick": record.stop, "reused": reused, "run": run.id}
     if name in _ROWS:
         chosen["dagster/row_count"] = dg.MetadataValue.int(_rows(record.rows, _ROWS[name]))
         chosen["file"] = dg.MetadataValue.path(str(home / "windows" / record.key[:2] / record.key / f"{_ROWS[name]}.parquet"))

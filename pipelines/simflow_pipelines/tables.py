@@ -1,7 +1,6 @@
 """The dbt models as Dagster assets: `tables/<model>`, over the windows of all runs of a project, in `.simflow/warehouse.duckdb`."""
 
 import fcntl
-import hashlib
 import os
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from dagster import AssetExecutionContext
 from dagster_dbt import DagsterDbtTranslator, DbtCliResource, DbtProject, dbt_assets
 
 from simflow.runs.ledger import replace
+from simflow_pipelines import warehouse
 from simflow_pipelines.catalog import write_catalog
 from simflow_pipelines.dbt_project import dbt_folder
 
@@ -93,7 +93,7 @@ class Tables:
         folder = dbt_folder()
         self.target.mkdir(parents=True, exist_ok=True)
         project = DbtProject(project_dir=folder, profiles_dir=folder, target_path=self.target)
-        stamp, digest = self.target / "parsed", _digest(folder)
+        stamp, digest = self.target / "parsed", warehouse.project_digest(folder)
         with self._locked("parse"):
             if not project.manifest_path.exists() or not stamp.exists() or stamp.read_text("utf-8") != digest:
                 with self._environment():
@@ -123,8 +123,11 @@ class Tables:
             """List the runs, then build what is selected."""
             with self._locked("warehouse"), self._environment():
                 rows = write_catalog(self.home)
-                context.log.info(f"{rows['runs']} runs, {rows['windows']} windows")
-                yield from dbt.cli(["build", "--exclude-resource-type", "unit_test"], context=context).stream()
+                context.log.info("%d runs, %d windows", rows["runs"], rows["windows"])
+                build = dbt.cli(["build", "--exclude-resource-type", "unit_test"], context=context)
+                yield from build.stream()
+                if build.is_successful() and not context.is_subset:
+                    warehouse.remember(self.home)
 
         made: dg.AssetsDefinition = tables
         return made
@@ -149,12 +152,3 @@ class Tables:
             jobs=[dg.define_asset_job(GROUP, selection=dg.AssetSelection.groups(GROUP).materializable(), description="Build all tables.")],
             executor=dg.in_process_executor,
         )
-
-
-def _digest(folder: Path) -> str:
-    from importlib import metadata  # noqa: PLC0415
-
-    digest = hashlib.sha256(metadata.version("dbt-core").encode() + metadata.version("dbt-duckdb").encode())
-    for path in sorted(p for p in folder.rglob("*") if p.suffix in {".sql", ".yml", ".yaml", ".md", ".csv"} and "target" not in p.parts):
-        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
