@@ -34,9 +34,15 @@ class Parts:
         self.cell = cell
         self._made: dict[str, Any] = {}
 
+    @property
+    def engine_name(self) -> str:
+        """The engine of the world. A persona that speaks (`engine: llm`) among built-in ones makes it the engine that does both."""
+        mixed = self.cell.models.engine == "builtin" and any(p.engine == "llm" for p in self.cell.personas)
+        return "llm" if mixed else self.cell.models.engine
+
     def engine(self) -> Engine:
         """The world."""
-        engine: Engine = self._once("engine", lambda: factory("engine", self.cell.models.engine)(self.cell))
+        engine: Engine = self._once("engine", lambda: factory("engine", self.engine_name)(self.cell))
         return engine
 
     def embedder(self) -> Embedder:
@@ -51,7 +57,7 @@ class Parts:
 
     def ids(self) -> dict[str, str]:
         """Versions of all that computes a window, for its content address."""
-        names = {"engine": self.cell.models.engine, "embedder": self.cell.models.embedder, "extractor": self.cell.models.extractor}
+        names = {"engine": self.engine_name, "embedder": self.cell.models.embedder, "extractor": self.cell.models.extractor}
         makers: dict[str, Callable[[], Engine | Embedder | Extractor]] = {
             "engine": self.engine,
             "embedder": self.embedder,
