@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 
 import numpy as np
 import pyarrow.compute as pc
@@ -64,7 +65,7 @@ def whole(step):
 def run(cell, cuts, speaker, recall=None):
     engine = SpokenEngine(cell, speaker)
     state, steps = engine.begin(), []
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in itertools.pairwise(cuts):
         steps.append(engine.advance(state, low, high, recall=recall))
         state = steps[-1].state
     return steps
