@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from simflow.errors import BadInput
+from simflow.plan import Cell, revive
 
 
 @click.command()
@@ -39,25 +40,70 @@ def validate(context: click.Context, paths: tuple[Path, ...], as_json: bool, str
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-def plan(path: Path) -> None:
-    """Show what a run would compute and cost, before it does."""
+@click.option(
+    "--forecast/--no-forecast",
+    default=None,
+    help="Run the built-in engine for a while to say how much will happen; by default where a model is called.",
+)
+@click.option("--yes", is_flag=True, help="Accept a forecast beyond the scenario's limits.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+def plan(path: Path, forecast: bool | None, yes: bool, as_json: bool) -> None:
+    """Show what a run would compute and cost, before it does. Refuses a forecast beyond `limits` without --yes."""
+    from simflow.cli.outlook import outlook, render
+    from simflow.runs import home
     from simflow.scenario import check
     from simflow.scenario.problems import Problems
 
     made, problems = check(path)
-    for problem in problems:
-        if made is not None:
-            click.echo(problem.render() + "\n", err=True)
     if made is None:
         raise Problems(problems)
-    first = made.cells[0]
-    agents = sum(p.count for p in first.personas)
-    click.echo(f"{made.scenario}: {made.about}")
-    click.echo(
-        f"{agents:,} agents, {first.clock.ticks:,} ticks, {len(first.windows)} windows of {first.clock.window:,}, {len(made.cells):,} cells"
-    )
-    for cell in made.cells:
-        click.echo(f"  {cell.name}")
+    for problem in problems:
+        click.echo(problem.render() + "\n", err=True)
+    view = outlook(made, home(), dry_runs=forecast)
+    click.echo(json.dumps(view.plain(), ensure_ascii=False, indent=1) if as_json else "\n".join(render(view)))
+    if (beyond := view.beyond()) and not yes:
+        raise BadInput(
+            f"the forecast is beyond the limits of {path}: {'; '.join(beyond)}",
+            hint="raise `limits`, make the study smaller, or accept it with --yes",
+        )
+
+
+@click.command()
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+def diff(before: str, after: str, as_json: bool) -> None:
+    """Compare two scenarios (files) or two runs: what differs in what they mean, not in how they are written."""
+    from simflow.scenario.changes import brief, differences
+
+    one, two = _cell(before), _cell(after)
+    found = list(differences(one, two))
+    if as_json:
+        rows = [{"key": c.key, "before": c.before, "after": c.after, "place": c.place} for c in found]
+        click.echo(json.dumps({"version": 1, "differences": rows}, ensure_ascii=False, indent=1))
+        return
+    for change in found:
+        click.echo(f"{change.key}: {brief(change.before)} -> {brief(change.after)}" + (f"   {change.place}" if change.place else ""))
+    for what, a, b in (("variant", one.variant, two.variant), ("sweep", one.sweep, two.sweep), ("seed", one.seed, two.seed)):
+        if a != b:
+            click.echo(f"{what}: {brief(a)} -> {brief(b)}")
+    if not found:
+        click.echo("the two mean the same", err=True)
+
+
+def _cell(name: str) -> Cell:
+    from simflow.runs import find_run, home
+    from simflow.scenario import load
+
+    if Path(name).suffix in {".yaml", ".yml"} and Path(name).is_file():
+        return load(name).cells[0]
+    if Path(name).suffix in {".yaml", ".yml"} and not Path(name).parent.joinpath("progress.json").exists() and "/" in name:
+        return load(name).cells[0]
+    record = find_run(home(), name)
+    stored = record.about().get("cell")
+    if not isinstance(stored, dict):
+        raise BadInput(f"{record.id} does not say what it ran", hint="its run.yaml is missing or damaged")
+    return revive(stored)
 
 
 @click.command()
@@ -90,14 +136,3 @@ def explain_error(code: str | None) -> None:
         return
     for one in pages().values():
         click.echo(f"{one.code}  {'warning' if one.warning else 'error  '}  {one.title}")
-
-
-def _later(name: str) -> click.Command:
-    @click.command(name=name)
-    def command() -> None:
-        raise BadInput(f"simflow {name} is not there yet")
-
-    return command
-
-
-diff = _later("diff")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -93,7 +94,7 @@ class Cell:
     @property
     def name(self) -> str:
         """A short name, unique within the plan and safe in a path: variant, sweep values, seed."""
-        parts = [slug(self.variant), *(f"{slug(k.rsplit('.', 1)[-1])}-{slug(str(v))}" for k, v in sorted(self.sweep.items()))]
+        parts = [slug(self.variant), *(f"{slug(k.rsplit('.', 1)[-1])}-{_signed(v)}" for k, v in sorted(self.sweep.items()))]
         return "-".join([*parts, f"s{self.seed}"])
 
     @property
@@ -101,6 +102,11 @@ class Cell:
         """(start, stop) in ticks of each window, stop excluded; the last one may be shorter."""
         size, end = self.clock.window, self.clock.ticks
         return tuple((start, min(start + size, end)) for start in range(0, end, size))
+
+
+def _signed(value: Any) -> str:
+    # A minus in front of a number is part of the value: -0.2 and 0.2 must not share a name.
+    return slug(re.sub(r"(?<![\w.])-(?=[\d.])", "minus ", str(value)))
 
 
 @dataclass(frozen=True, slots=True)

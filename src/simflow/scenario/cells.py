@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from simflow.plan import Cell, slug
+from simflow.plan import Cell
 from simflow.scenario.build import build
 from simflow.scenario.compose import Composer, Filler
 from simflow.scenario.kinds import Reader, shown
@@ -106,22 +104,16 @@ def _unused(tree: Table, used: set[str], problems: list[Problem]) -> None:
 
 
 def _names(tree: Table, made: list[Cell], problems: list[Problem]) -> None:
-    # Folders of runs are named after cells: two variants whose names differ only in signs would share one.
-    seen: dict[str, str] = {}
-    for name in dict.fromkeys(cell.variant for cell in made):
-        other = seen.setdefault(slug(name), name)
-        if other != name:
-            entry = at(tree, ("experiment", "variants"))
-            span = entry.entries[name].key.span if isinstance(entry, Table) else tree.span
-            problems.append(Problem("SF605", f"'{name}' and '{other}' would be the same name in a path", span, "rename one"))
-
-
-def differences(cell: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """(dotted key, value in base, value in cell) of all that differs between two canonical cells; None where there is none."""
-    for key in dict.fromkeys([*base, *cell]):
-        old, new = base.get(key), cell.get(key)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            for path, a, b in differences(new, old):
-                yield f"{key}.{path}", a, b
-        elif old != new:
-            yield key, old, new
+    # Folders of runs are named after cells: names that differ only in signs or case would share one.
+    seen: dict[str, Cell] = {}
+    for cell in made:
+        other = seen.setdefault(cell.name, cell)
+        if other is cell:
+            continue
+        found = at(tree, ("experiment", "variants"))
+        if other.variant != cell.variant and isinstance(found, Table):
+            text, span = f"'{cell.variant}' and '{other.variant}' would be the same name in a path", found.entries[cell.variant].key.span
+        else:
+            text, span = f"two cells would both be called '{cell.name}'", (at(tree, ("experiment",)) or tree).span
+        problems.append(Problem("SF605", text, span, "rename one"))
+        return

@@ -1,0 +1,254 @@
+"""What `simflow plan` says: who, how many windows and which of them are there already, what variants change, what it will cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simflow.cli.forecast import Forecast, forecast, spends
+from simflow.plan import Cell, Plan
+from simflow.scenario.changes import Change, brief, sweeps, variants
+
+ASSETS = ("plan", "episodes", "vectors", "edges", "personas", "snapshot")
+SENTENCES_A_SECOND = 130
+"""Sentences that the built-in embedder reads in one second of processor time (docs/science.md): the dearest stage without a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of all cells: how many there are, how many of them other cells have too, how many are stored, how many are left."""
+
+    all: int
+    shared: int
+    stored: int
+
+    @property
+    def missing(self) -> int:
+        """Windows that a run computes."""
+        return self.all - self.shared - self.stored
+
+
+@dataclass(slots=True)
+class Outlook:
+    """The compile result. `differs`: variant -> first tick at which its windows differ from the first variant's; None if they never do."""
+
+    plan: Plan
+    home: Path
+    windows: Windows
+    changes: Mapping[str, tuple[Change, ...]]
+    swept: Mapping[str, tuple[list[Any], str]]
+    differs: dict[str, int | None]
+    forecasts: dict[str, Forecast] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Cell:
+        """The first cell, which stands for what all have in common."""
+        return self.plan.cells[0]
+
+    @property
+    def seeds(self) -> int:
+        """Repetitions of each variant and sweep value."""
+        return len({c.seed for c in self.plan.cells})
+
+    def total(self, quantile: str) -> dict[str, float]:
+        """Tokens and money (USD) of all cells that are left to compute."""
+        share = self.windows.missing / self.windows.all if self.windows.all else 0.0
+        counts = {v: sum(c.variant == v for c in self.plan.cells) for v in self.forecasts}
+        tokens = sum(getattr(f.tokens, quantile) * counts[v] for v, f in self.forecasts.items())
+        cost = sum(getattr(f.cost, quantile) * counts[v] for v, f in self.forecasts.items())
+        return {"tokens": tokens * share, "cost": cost * share}
+
+    def beyond(self) -> list[str]:
+        """Limits that the P90 of one cell, which is what a limit stops, goes beyond; each as a sentence."""
+        limits, found = self.first.limits, []
+        for variant, one in self.forecasts.items():
+            if limits.tokens is not None and one.tokens.p90 > limits.tokens:
+                found.append(f"{variant}: {one.tokens.p90:,.0f} tokens a cell (P90), and limits.tokens is {limits.tokens:,}")
+            if limits.cost is not None and one.cost.p90 > limits.cost:
+                found.append(f"{variant}: {one.cost.p90:,.2f} USD a cell (P90), and limits.cost is {limits.cost:,.2f}")
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """JSON values; version 1."""
+        first = self.first
+        return {
+            "version": 1,
+            "scenario": self.plan.scenario,
+            "path": self.plan.path,
+            "about": self.plan.about,
+            "agents": sum(p.count for p in first.personas),
+            "personas": {p.name: p.count for p in first.personas},
+            "ticks": first.clock.ticks,
+            "cells": [c.name for c in self.plan.cells],
+            "windows": {
+                "all": self.windows.all,
+                "shared": self.windows.shared,
+                "stored": self.windows.stored,
+                "missing": self.windows.missing,
+            },
+            "assets": [f"{self.plan.scenario}/{a}" for a in ASSETS],
+            "variants": {
+                v: {
+                    "first_tick": self.differs.get(v),
+                    "changes": [{"key": c.key, "before": c.before, "after": c.after, "place": c.place} for c in cs],
+                }
+                for v, cs in self.changes.items()
+            },
+            "sweep": {k: v for k, (v, _) in self.swept.items()},
+            "forecast": {
+                v: {
+                    "episodes": f.episodes.plain(),
+                    "tokens": f.tokens.plain(),
+                    "cost": f.cost.plain(),
+                    "phases": [p.plain() for p in f.phases],
+                    "basis": f.basis,
+                }
+                for v, f in self.forecasts.items()
+            },
+            "total": {q: self.total(q) for q in ("p50", "p90")},
+            "beyond_limits": self.beyond(),
+        }
+
+
+def outlook(plan: Plan, home: Path, *, dry_runs: bool | None = None) -> Outlook:
+    """Look at a plan. dry_runs: whether to run the built-in engine for a forecast; None: only where a model is called."""
+    from simflow.run import ids
+    from simflow.run.cellrun import window_keys
+
+    versions: dict[tuple[str, ...], dict[str, str]] = {}
+    keys: dict[str, tuple[str, ...]] = {}
+    for cell in plan.cells:
+        models = (cell.models.engine, cell.models.embedder, cell.models.extractor, cell.models.model or "", repr(cell.extract))
+        if models not in versions:
+            versions[models] = ids(cell)
+        keys[cell.name] = window_keys(cell, versions[models])
+    distinct = {k for chain in keys.values() for k in chain}
+    count = sum(map(len, keys.values()))
+    windows = Windows(count, count - len(distinct), _stored(home, distinct))
+    made = Outlook(plan, home, windows, variants(plan.path), sweeps(plan.path), _differs(plan, keys))
+    for cell in {c.variant: c for c in reversed(plan.cells)}.values():
+        if dry_runs or (dry_runs is None and spends(cell)):
+            made.forecasts[cell.variant] = forecast(cell)
+    return made
+
+
+def _stored(home: Path, keys: set[str]) -> int:
+    if not home.exists() and "://" not in str(os.environ.get("SIMFLOW_HOME", "")):
+        return 0
+    from simflow.store import Store
+
+    windows = Store(home).windows
+    return sum(windows.get(key) is not None for key in keys)
+
+
+def _differs(plan: Plan, keys: Mapping[str, tuple[str, ...]]) -> dict[str, int | None]:
+    found: dict[str, int | None] = {}
+    base = plan.cells[0]
+    for cell in plan.cells:
+        if cell.variant in found or cell.seed != base.seed or cell.sweep != base.sweep:
+            continue
+        pairs = zip(keys[base.name], keys[cell.name], cell.windows, strict=False)
+        found[cell.variant] = next((start for a, b, (start, _) in pairs if a != b), None)
+    return found
+
+
+def render(view: Outlook) -> Iterator[str]:
+    """The lines of the text form."""
+    plan, first = view.plan, view.first
+    yield f"{plan.scenario}  {plan.path}"
+    if plan.about:
+        yield plan.about
+    yield ""
+    for name, text in _facts(view):
+        yield f"  {name:<10} {text}"
+    yield from _variants(view)
+    yield from _bill(view)
+    if first.schedule:
+        yield f"  {'schedule':<10} {first.schedule} (stopped until somebody starts it in Dagster)"
+
+
+def _facts(view: Outlook) -> Iterator[tuple[str, str]]:
+    from simflow.scenario.build.context import length
+
+    first, clock = view.first, view.first.clock
+    if first.replay:
+        yield "trace", f"{first.replay.path} ({first.replay.format}, placed by {first.replay.time})"
+    else:
+        kinds = ", ".join(f"{p.name} {p.count:,}" for p in first.personas)
+        yield (
+            "people",
+            f"{sum(p.count for p in first.personas):,}: {kinds}" + (f"; {len(first.people):,} of them by name" if first.people else ""),
+        )
+    if first.voices:
+        yield "voices", ", ".join(f"{v.name} ({v.followers:.0%} follow)" for v in first.voices)
+    yield "topics", ", ".join(t.name for t in first.topics) or "none"
+    yield (
+        "time",
+        f"{clock.ticks:,} ticks of {length(clock.minutes)} = {length(clock.ticks * clock.minutes)}; {len(first.windows):,} windows of {clock.window:,}",
+    )
+    for number, event in enumerate(first.events):
+        by, until = f" by {event.by}" if event.by else "", f" until {event.until:,}" if event.until else ""
+        about = f" on {event.topic}" if event.topic and event.verb in {"post", "broadcast"} else ""
+        yield ("events" if not number else ""), f"tick {event.at:>6,}{until}  {event.name}: {event.verb}{about}{by}"
+    yield "parts", f"engine {first.models.engine}, extractor {first.models.extractor}, embedder {first.models.embedder}"
+    yield "cells", f"{len(view.plan.cells):,} = {_product(view)}"
+    w = view.windows
+    yield "windows", f"{w.all:,}: {w.shared:,} shared by cells, {w.stored:,} stored, {w.missing:,} to compute"
+    yield "assets", f"{view.plan.scenario}/{{{', '.join(ASSETS)}}}"
+
+
+def _product(view: Outlook) -> str:
+    parts = [f"{len(view.differs) or 1} variant{'s' if len(view.differs) > 1 else ''}"]
+    parts += [f"{len(values)} values of {key}" for key, (values, _) in view.swept.items()]
+    return " x ".join([*parts, f"{view.seeds} seed{'s' if view.seeds > 1 else ''}"])
+
+
+def _variants(view: Outlook) -> Iterator[str]:
+    if len(view.changes) > 1 or any(view.changes.values()):
+        yield ""
+        yield "  variants"
+        for name, changes in view.changes.items():
+            when = view.differs.get(name)
+            if not changes:
+                yield f"    {name}: the scenario as it stands"
+                continue
+            yield f"    {name}: " + (
+                "no window differs" if when is None else f"differs from {next(iter(view.differs))} in windows from tick {when:,} on"
+            )
+            for change in changes:
+                yield f"      {change.key}: {brief(change.before)} -> {brief(change.after)}   {change.place}"
+    for key, (values, place) in view.swept.items():
+        yield f"  sweep      {key}: {', '.join(brief(v) for v in values)}   {place}"
+
+
+def _bill(view: Outlook) -> Iterator[str]:
+    yield ""
+    if not view.forecasts:
+        yield "  cost       no model is called: no tokens, no money. `--forecast` runs the engine for a while to say how much will happen"
+        return
+    yield f"  {'forecast':<26}{'P50':>14}{'P90':>14}   a cell, from {next(iter(view.forecasts.values())).basis}"
+    for variant, one in view.forecasts.items():
+        if len(view.forecasts) > 1:
+            yield f"    {variant}"
+        seconds = one.episodes.times(1 / SENTENCES_A_SECOND)
+        rows = [("texts", one.episodes, "{:,.0f}"), ("processor s to embed them", seconds, "{:,.0f}")]
+        for phase in one.phases:
+            label = f"{phase.name} ({phase.model})"
+            rows += [(f"{label} calls", phase.calls, "{:,.0f}"), ("  tokens in", phase.tokens_in, "{:,.0f}")]
+            rows += [("  tokens out", phase.tokens_out, "{:,.0f}"), ("  USD", phase.cost, "{:,.4f}")]
+        for label, figure, form in rows:
+            yield f"    {label:<26}{form.format(figure.p50):>12}{form.format(figure.p90):>14}"
+    if any(f.phases for f in view.forecasts.values()):
+        low, high = view.total("p50"), view.total("p90")
+        yield f"  all that is left to compute: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {low['cost']:,.2f} to {high['cost']:,.2f} USD"
+    limits = view.first.limits
+    given = [
+        f"{name} {value:,}"
+        for name, value in (("tokens", limits.tokens), ("cost", limits.cost), ("hours", limits.hours))
+        if value is not None
+    ]
+    if given:
+        yield f"  limits     {', '.join(given)} a cell: {'beyond' if view.beyond() else 'within'}"
