@@ -19,8 +19,10 @@ from textual.screen import Screen
 from textual.worker import get_current_worker
 
 from simflow.runs import WindowRecord
+from simflow_tui.asking import Answer, Asker, Beliefs, Question
 from simflow_tui.pages.page import Page
 from simflow_tui.society import Society, newest
+from simflow_tui.story import Story, story
 from simflow_tui.tones import FALLBACK, THEMES, parsed
 from simflow_tui.watch import Clock, LogTail, RunView, Watch
 from simflow_tui.widgets.bar import MODES, Bar
@@ -88,6 +90,10 @@ class SimflowApp(App[None]):
         self.choice = Choice()
         self.snapshot = Snapshot()
         self.society: Society | None = None
+        self.story: Story | None = None
+        self.asker = Asker()
+        self.answer: Answer | None = None
+        self.beliefs: Beliefs | None = None
         self.said: dict[str, list[tuple[int, str, str]]] = {}
         self._said_for: dict[str, int] = {}
         self._tail: LogTail | None = None
@@ -171,7 +177,10 @@ class SimflowApp(App[None]):
         if self.current_mode == "runs":
             return self._said_for.get(run.key) != len(windows)
         known = self.society is not None and self.society.record.path == run.record.path
-        return not known or self.society is None or self.society.done != [w.key for w in windows]
+        if not known or self.society is None or self.society.done != [w.key for w in windows]:
+            return True
+        told = self.story
+        return self.current_mode == "agent" and (told is None or (told.agent, told.windows) != (self.choice.agent, len(windows)))
 
     def tell(self) -> None:
         """Have the screen that is on show what is known."""
@@ -201,6 +210,45 @@ class SimflowApp(App[None]):
         self.society.advance(windows, stop=lambda: self._closing)
         if self.current_mode == "society":
             self.society.count_exposures(windows)
+        if self.current_mode == "agent" and (agent := self._agent()) is not None:
+            told = self.story
+            if told is None or (told.agent, told.windows) != (agent, len(windows)):
+                self.story = story(
+                    run.project, run.record, windows, agent, stop=lambda: self._closing or self.choice.agent not in {None, agent}
+                )
+
+    def _agent(self) -> int | None:
+        if self.choice.agent is None and self.society and self.society.agents:
+            self.choice.agent = min(self.society.agents)
+        return self.choice.agent
+
+    def question(self, question: Question) -> None:
+        """Put a question to the memory of the selected run; the answer comes with the next news."""
+        if self.answer is None or self.answer.question != question:
+            self.ask(question)
+
+    @work(thread=True, exclusive=True, group="ask")
+    def ask(self, question: Question) -> None:
+        """Recall, and show it."""
+        run = self.selected
+        if run is not None and run.key == question.run:
+            self.answer = self.asker.recall(run.project, run.record, question)
+            self.call_from_thread(self.tell)
+
+    @work(thread=True, exclusive=True, group="ask")
+    def wonder(self, question: Question) -> None:
+        """Walk beliefs back, and show them."""
+        run = self.selected
+        if run is not None and run.key == question.run:
+            self.beliefs = self.asker.beliefs(run.project, run.record, question)
+            self.call_from_thread(self.tell)
+
+    def choose_agent(self, agent: int) -> None:
+        """Select an agent of the selected run."""
+        if agent != self.choice.agent:
+            self.choice.agent = agent
+            if self.live:
+                self.listen()
 
     def hear(self) -> None:
         """The newest sentences of the selected run; safe in any thread."""

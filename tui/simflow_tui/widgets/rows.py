@@ -260,7 +260,8 @@ class Rows(ScrollView, can_focus=True):
         """One line of the visible part."""
         width = self.size.width
         base = self.rich_style
-        widths = self.widths(width - 2 * int(self.cursor_sign))
+        # One cell is left to the scroll bar whether it shows or not, so that columns do not move when it comes.
+        widths = self.widths(width - 1 - 2 * int(self.cursor_sign))
         if self.header and y == 0:
             style = base + self.get_component_rich_style("rows--header", partial=True)
             gap = Segment(" " * 2, base)

@@ -1,0 +1,115 @@
+"""Questions to a run's memory, in worker threads: recall for a situation, and beliefs walked down to raw events."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simflow.errors import SimflowError
+from simflow.runs import RunRecord
+
+if TYPE_CHECKING:
+    from simflow.memory.block import Block
+    from simflow.memory.explain import Explanation
+
+MODES = ("hybrid", "graph", "vectors")
+SCOPES = ("witnessed", "world")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of whom. `mode` and `scope` as in the scenario's `memory`; None is the scenario's own. `tick` None is the end."""
+
+    run: str
+    windows: int
+    agent: int
+    tick: int | None = None
+    about: str = ""
+    mode: str | None = None
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The block, or what went wrong and what to do about it."""
+
+    question: Question
+    block: Block | None = None
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What an agent believes as of a tick: one explanation for each thing that it ever had an opinion on, or what went wrong."""
+
+    question: Question
+    found: Sequence[Explanation] = ()
+    end: int = 0
+    changes: tuple[int, ...] = field(default=())
+    trouble: str = ""
+
+
+class Asker:
+    """Keeps the memory of one run open between questions; a new window opens it anew."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._for: tuple[str, int] | None = None
+        self._view: Any = None
+        self._record: Any = None
+
+    def recall(self, home: Path, record: RunRecord, question: Question) -> Answer:
+        """The memory block that the agent would be given."""
+        with self._lock:
+            try:
+                view = self._open(home, record, question)
+                changes = {k: v for k, v in {"mode": question.mode, "scope": question.scope}.items() if v is not None}
+                memory = replace(view.cell.memory, **changes)
+                return Answer(question, view.recall(question.agent, question.tick, question.about, memory=memory))
+            except (SimflowError, OSError, KeyError, ValueError) as error:
+                return Answer(question, trouble=said(error))
+
+    def beliefs(self, home: Path, record: RunRecord, question: Question) -> Beliefs:
+        """Each belief about the agent as of the tick, with its edges, statements and raw events."""
+        from simflow.memory import explain  # noqa: PLC0415 - brings numpy and pyarrow
+
+        with self._lock:
+            try:
+                view = self._open(home, record, question)
+                data = view.run
+                if self._record is None:
+                    tables = (data.agents(), data.table("episodes"), data.table("claims"), data.table("edges"))
+                    self._record = explain.Record.of(data.cell, *tables)
+                tick = data.end if question.tick is None else min(question.tick, data.end)
+                found = [explain.explain(self._record, slot, tick) for slot in explain.slots_of(self._record, question.agent)]
+                changes = {held.valid_from for e in found for held in e.edges} | {
+                    h.valid_to for e in found for h in e.edges if h.valid_to is not None
+                }
+                return Beliefs(question, found, data.end, tuple(sorted(changes)))
+            except (SimflowError, OSError, KeyError, ValueError) as error:
+                return Beliefs(question, trouble=said(error))
+
+    def close(self) -> None:
+        """Let go of what was read."""
+        with self._lock:
+            self._for = self._view = self._record = None
+
+    def _open(self, home: Path, record: RunRecord, question: Question) -> Any:
+        from simflow import memory  # noqa: PLC0415 - brings numpy, pyarrow and the sentence model
+        from simflow.store import Store  # noqa: PLC0415
+
+        key = (str(record.path), question.windows)
+        if self._for != key:
+            self._for, self._view, self._record = None, None, None
+            self._view = memory.open(Store(home).open(record))
+            self._for = key
+        return self._view
+
+
+def said(error: Exception) -> str:
+    """An error in words, with its hint."""
+    hint = getattr(error, "hint", None)
+    return f"{error}. {hint}" if hint else str(error)

@@ -1,0 +1,28 @@
+"""Text in lines of at most a number of terminal cells, wide characters included."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, chop_cells
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words where words fit; a word that is longer than a line is cut where the line ends."""
+    if width <= 0:
+        return []
+    lines: list[str] = []
+    for part in text.split("\n"):
+        line = ""
+        for word in part.split(" "):
+            if not line:
+                line = word
+            elif cell_len(line) + 1 + cell_len(word) <= width:
+                line += " " + word
+            else:
+                lines.append(line)
+                line = word
+            while cell_len(line) > width:
+                head, *rest = chop_cells(line, width)
+                lines.append(head)
+                line = "".join(rest)
+        lines.append(line)
+    return lines
