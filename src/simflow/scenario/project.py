@@ -1,0 +1,71 @@
+"""A new project: scenarios that run, editor settings, .gitignore, and a note for whoever opens the folder next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import simflow
+from simflow.errors import BadInput
+from simflow.scenario.jsonschema import json_schema
+
+STARTERS = ("hello.yaml", "water-tariff.yaml", "library/city-300.yaml")
+SCHEMA = ".simflow/scenario.schema.json"
+
+_README = """\
+# A simflow project
+
+    simflow validate scenarios/*.yaml     what is wrong, and where
+    simflow plan scenarios/hello.yaml     what a run would compute and cost
+    simflow run scenarios/hello.yaml      every stage, resumable
+    simflow tui                           watch and question it
+    simflow dev                           the same in Dagster
+
+`scenarios/` holds one study a file, `scenarios/library/` what they share. `.simflow/` is state: safe to delete, made again by a run.
+`analyses/` is for SQL over `.simflow/warehouse.duckdb`, which a run fills.
+"""
+_SQL = """\
+-- Runs on .simflow/warehouse.duckdb once a run has filled it: duckdb .simflow/warehouse.duckdb < analyses/tables.sql
+select table_schema, table_name from information_schema.tables order by 1, 2;
+"""
+_IGNORE = ".simflow/\n.env\n__pycache__/\n"
+
+
+def starters() -> Path:
+    """The folder of the scenarios that ship. Raises BadInput if this installation lacks them."""
+    here = Path(simflow.__file__).parent
+    for folder in (here / "scenarios", here.parents[1] / "scenarios"):
+        if (folder / STARTERS[0]).is_file():
+            return folder
+    raise BadInput("this installation of simflow lacks its scenarios", hint="install it again")
+
+
+def files() -> dict[str, str]:
+    """Path -> content of everything that a new project has."""
+    made = {f"scenarios/{name}": (starters() / name).read_text("utf-8") for name in STARTERS}
+    settings = {"yaml.schemas": {SCHEMA: ["scenarios/*.yaml", "scenarios/**/*.yaml"]}}
+    return {
+        "README.md": _README,
+        **made,
+        "analyses/tables.sql": _SQL,
+        ".gitignore": _IGNORE,
+        ".vscode/settings.json": json.dumps(settings, indent=2) + "\n",
+        SCHEMA: json.dumps(json_schema(), ensure_ascii=False) + "\n",
+    }
+
+
+def create(folder: Path, *, force: bool = False) -> tuple[list[Path], list[Path]]:
+    """Write a project into `folder`: (paths made, paths kept because they were there). The schema is always made anew."""
+    made, kept = [], []
+    for name, content in files().items():
+        path = folder / name
+        if path.exists() and not force and name != SCHEMA:
+            kept.append(path)
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, "utf-8")
+        except OSError as error:
+            raise BadInput(f"{path} cannot be written: {(error.strerror or str(error)).lower()}", hint="choose another folder") from None
+        made.append(path)
+    return made, kept
