@@ -1,0 +1,183 @@
+"""Imported conversations: which turns answer a question. Five arms, each a score for every turn, and their fusion.
+
+A question about a conversation names people, uses other words than the answer, and is often answered a turn or two after the turn that it
+resembles. So the fusion adds the standard scores of meaning and of words, lets neighbouring turns of a session share theirs, and adds what
+the session as a whole and the graph say. All weights are the same for every data set; docs/memory.md has their measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simflow.memory.lexical import Lexicon, terms
+
+Scores = npt.NDArray[np.float64]
+ARMS = ("vector", "lexical", "recency", "graph", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Of the fusion. meaning: of the vectors, against 1 - meaning of the words. near, next: what a turn gets from those 1 and 2 turns away.
+
+    speaker: bonus for turns of somebody whom the question names. session: of the words of the whole session. graph: of the walk.
+    spread: what each further turn of a session loses in the choice of the best. same: cosine from which turns are about the same thing.
+    """
+
+    meaning: float = 0.6
+    near: float = 0.2
+    next: float = 0.1
+    speaker: float = 0.5
+    session: float = 0.2
+    graph: float = 0.2
+    spread: float = 0.1
+    same: float = 0.5
+
+
+class Conversation:
+    """The turns of one conversation, or of whatever was imported together, in order of time.
+
+    texts: what was said. actors: who said it. sessions: any label; turns of one session are neighbours where they follow each other.
+    vectors: float32[n, d] of unit length.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        actors: Sequence[str],
+        sessions: Sequence[object],
+        vectors: npt.NDArray[np.float32],
+        *,
+        weights: Weights | None = None,
+    ) -> None:
+        self.size = len(texts)
+        self.weights = weights or Weights()
+        self.vectors = vectors
+        said = [terms(f"{actor} {text}") for actor, text in zip(actors, texts, strict=True)]
+        self.lexicon = Lexicon(said)
+        numbers: dict[object, int] = {}
+        self.session: npt.NDArray[np.int64] = np.fromiter((numbers.setdefault(s, len(numbers)) for s in sessions), np.int64, self.size)
+        whole: list[list[str]] = [[] for _ in numbers]
+        for number, turn in zip(self.session.tolist(), said, strict=True):
+            whole[number] += turn
+        self._sessions = Lexicon(whole, b=0.75)
+        self._speakers = {actor: frozenset(terms(actor)) for actor in dict.fromkeys(actors)}
+        self._actors = np.array(list(actors), object)
+
+    def arms(self, question: str, vector: npt.NDArray[np.float32]) -> dict[str, Scores]:
+        """Scores of every turn by arm. vector: the question's, of unit length."""
+        asked = terms(question)
+        meaning = (self.vectors @ vector).astype(np.float64)
+        words = self.lexicon.scores(asked)
+        walk = self._walk(asked, meaning)
+        return {
+            "vector": meaning,
+            "lexical": words,
+            "recency": np.arange(self.size, dtype=np.float64),
+            "graph": walk,
+            "hybrid": self._fuse(asked, meaning, words, walk),
+        }
+
+    def best(self, arms: Mapping[str, Scores], arm: str, top: int) -> npt.NDArray[np.int64]:
+        """The `top` turns of an arm, best first; the fusion spreads them over sessions and tells the newest of what is the same first."""
+        scores = arms[arm]
+        if arm != "hybrid":
+            return np.lexsort((-np.arange(self.size), -scores))[:top]
+        return self._newest_first(self._spread(scores, top))
+
+    def _fuse(self, asked: Sequence[str], meaning: Scores, words: Scores, walk: Scores) -> Scores:
+        w = self.weights
+        own = w.meaning * standard(meaning) + (1 - w.meaning) * standard(words)
+        total = own + w.near * (self._shift(own, 1) + self._shift(own, -1)) + w.next * (self._shift(own, 2) + self._shift(own, -2))
+        named = [actor for actor, words_of in self._speakers.items() if words_of and words_of <= set(asked)]
+        if named and len(named) < len(self._speakers):
+            total = total + w.speaker * np.isin(self._actors, named)
+        session = standard(self._sessions.scores(asked)[self.session]) if self.size else words
+        fused: Scores = total + w.session * session + w.graph * standard(np.log(walk + 1e-6))
+        return fused
+
+    def _shift(self, scores: Scores, by: int) -> Scores:
+        out = np.zeros_like(scores)
+        if self.size > abs(by):
+            here, there = (slice(by, None), slice(None, -by)) if by > 0 else (slice(None, by), slice(-by, None))
+            out[here] = np.where(self.session[here] == self.session[there], scores[there], 0.0)
+        return out
+
+    def _walk(self, asked: Sequence[str], meaning: Scores, steps: int = 8) -> Scores:
+        # A walk with restart over turns, the words they share, and the turns beside them: what is reached over a second hop.
+        lexicon = self.lexicon
+        rare = np.zeros(len(lexicon.ids))
+        for term in set(asked):
+            if term in lexicon.ids:
+                rare[lexicon.ids[term]] = lexicon.rarity(term)
+        seed = 0.6 * _share(self._said(_share(rare)))
+        nearest = np.zeros(self.size)
+        if self.size:
+            top = np.argsort(-meaning, kind="stable")[:10]
+            nearest[top] = np.maximum(meaning[top], 0)
+        seed = seed + 0.4 * _share(nearest)
+        at = seed
+        for _ in range(steps):
+            shared = self._said(self._words(at))
+            beside = (self._shift(at, 1) + self._shift(at, -1)) / 2
+            at = 0.5 * seed + 0.5 * (0.6 * shared + 0.4 * beside)
+        return at
+
+    def _words(self, turns: Scores) -> Scores:
+        # Each turn hands what it has to its words, rare ones first.
+        lexicon = self.lexicon
+        weight = lexicon.idf[lexicon.terms]
+        total = np.bincount(lexicon.rows, weight, self.size)
+        handed = turns[lexicon.rows] * weight / np.maximum(total[lexicon.rows], 1e-12)
+        out: Scores = np.bincount(lexicon.terms, handed, len(lexicon.ids)).astype(np.float64)
+        return out
+
+    def _said(self, words: Scores) -> Scores:
+        # Each word hands what it has to the turns that say it, in equal parts.
+        lexicon = self.lexicon
+        handed = (words / np.maximum(np.diff(lexicon.starts), 1))[lexicon.terms]
+        out: Scores = np.bincount(lexicon.rows, handed, self.size).astype(np.float64)
+        return out
+
+    def _spread(self, scores: Scores, top: int) -> list[int]:
+        left = list(np.lexsort((-np.arange(self.size), -scores))[: 6 * top])
+        met: dict[int, int] = {}
+        chosen: list[int] = []
+        while left and len(chosen) < top:
+            best = max(left, key=lambda row: scores[row] - self.weights.spread * met.get(int(self.session[row]), 0))
+            left.remove(best)
+            chosen.append(int(best))
+            met[int(self.session[best])] = met.get(int(self.session[best]), 0) + 1
+        return chosen
+
+    def _newest_first(self, chosen: list[int]) -> npt.NDArray[np.int64]:
+        # Turns about the same thing keep the places they have together, and the newest takes the first of them.
+        rows = np.array(chosen, np.int64)
+        if not len(rows):
+            return rows
+        near = self.vectors[rows] @ self.vectors[rows].T >= self.weights.same
+        group = list(range(len(rows)))
+        for i in range(len(rows)):
+            for j in range(i):
+                if near[i, j] and group[i] != group[j]:
+                    group = [group[j] if g == group[i] else g for g in group]
+        out = rows.copy()
+        for number in set(group):
+            places = [i for i, g in enumerate(group) if g == number]
+            out[places] = np.sort(rows[places])[::-1]
+        return out
+
+
+def standard(scores: Scores) -> Scores:
+    """Scores with mean 0 and standard deviation 1; zeros where they are all the same."""
+    spread = float(scores.std()) if len(scores) else 0.0
+    out: Scores = (scores - scores.mean()) / spread if spread > 1e-12 else np.zeros_like(scores)
+    return out
+
+
+def _share(scores: Scores) -> Scores:
+    total = float(scores.sum())
+    return scores / total if total > 0 else scores
