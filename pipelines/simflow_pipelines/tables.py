@@ -1,10 +1,11 @@
 """The dbt models as Dagster assets: `tables/<model>`, over the windows of all runs of a project, in `.simflow/warehouse.duckdb`."""
 
 import fcntl
+import io
 import os
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ import dagster as dg
 from dagster import AssetExecutionContext
 from dagster_dbt import DagsterDbtTranslator, DbtCliResource, DbtProject, dbt_assets
 
+from simflow.errors import RunFailed
 from simflow.runs.ledger import replace
 from simflow_pipelines import warehouse
 from simflow_pipelines.catalog import write_catalog
@@ -96,10 +98,18 @@ class Tables:
         stamp, digest = self.target / "parsed", warehouse.project_digest(folder)
         with self._locked("parse"):
             if not project.manifest_path.exists() or not stamp.exists() or stamp.read_text("utf-8") != digest:
-                with self._environment():
-                    self.cli(project).cli(["parse", "--quiet"], target_path=self.target, raise_on_error=True).wait()
+                self._parse(folder)
                 replace(stamp, digest)
         return project
+
+    def _parse(self, folder: Path) -> None:
+        # In this process: dagster-dbt has imported dbt already, and starting another one costs as much as parsing.
+        from dbt.cli.main import dbtRunner  # noqa: PLC0415
+
+        with self._environment(), redirect_stdout(io.StringIO()) as said:
+            result = dbtRunner().invoke(["parse", "--quiet", "--project-dir", str(folder), "--profiles-dir", str(folder)])
+        if not result.success:
+            raise RunFailed(f"dbt does not understand {folder}: {result.exception or said.getvalue().strip()}")
 
     def cli(self, project: DbtProject) -> DbtCliResource:
         """The dbt of this Python environment, whatever is on the PATH."""
