@@ -22,7 +22,8 @@ population: {{agents: 60}}
 clock: {{ticks: 300, window: 50}}
 extract: {{every: 50}}
 memory: {{persona: {{refresh: 100}}}}
-experiment: {{repeats: 1, sweep: null}}
+events: {{leak watch is muted: {{at: 5d, until: 8d}}, shops feel it: null}}
+experiment: {{repeats: 1, sweep: null, variants: null}}
 ask: null
 checks: null
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simflow.episode import AGENTS, CLAIMS, EDGES, EPISODES, EXPOSURES, PERSONAS, TRUTH, TURNS, vectors_schema
+from simflow.episode import TABLES, TRUTH, vectors_schema
 from simflow.memory.distil import distil
 from simflow.memory.personas import personas
 from simflow.memory.vectors import embed
@@ -20,16 +20,6 @@ from simflow.run.heartbeat import Heartbeat
 from simflow.run.parts import Parts
 from simflow.store import RunData
 
-SCHEMAS = {
-    "agents": AGENTS,
-    "episodes": EPISODES,
-    "exposures": EXPOSURES,
-    "turns": TURNS,
-    "claims": CLAIMS,
-    "edges": EDGES,
-    "personas": PERSONAS,
-}
-
 
 @dataclass
 class Draft:
@@ -37,14 +27,14 @@ class Draft:
 
     state: State
     vectors: pa.Table
-    tables: dict[str, pa.Table] = field(default_factory=lambda: {name: schema.empty_table() for name, schema in SCHEMAS.items()})
+    tables: dict[str, pa.Table] = field(default_factory=lambda: {name: schema.empty_table() for name, schema in TABLES.items()})
     truth: dict[str, pa.Table] = field(default_factory=dict)
     notes: dict[str, int | float | str] = field(default_factory=dict)
     queue: int = 0
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Append rows to a table."""
-        self.tables[name] = pa.concat_tables([self.tables[name], rows.select(SCHEMAS[name].names).cast(SCHEMAS[name])])
+        self.tables[name] = pa.concat_tables([self.tables[name], rows.select(TABLES[name].names).cast(TABLES[name])])
 
     def note(self, notes: Mapping[str, int | float | str]) -> None:
         """Add up counts; words replace words."""
@@ -66,6 +56,10 @@ class Unfinished(RunData):
     def end(self) -> int:
         """The tick up to which the memory has followed."""
         return self._end
+
+    def fresh(self) -> tuple[pa.Table, pa.Table] | None:
+        """What the draft holds so far."""
+        return self.draft.tables["episodes"], self.draft.vectors
 
     def table(self, name: str, *, columns: list[str] | None = None, until: int | None = None) -> pa.Table:
         """Rows of the committed windows and of the draft."""
@@ -168,12 +162,14 @@ def _after(episodes: pa.Table, low: int) -> int:
 
 
 def _recall(before: RunData, draft: Draft, end: int) -> Recall:
+    if end == 0:
+        return lambda _agent, _tick, _situation: ""  # before the first batch nobody remembers anything
     from simflow import memory  # noqa: PLC0415 - only engines with recall pay for it
 
     view = memory.open(Unfinished(before, draft, end))
 
     def recall(agent: int, tick: int, situation: str) -> str:
-        return view.recall(agent, tick, situation).text
+        return view.recall(agent, min(tick, end), situation).text  # the memory ends with its last batch, whatever the time is
 
     return recall
 
