@@ -11,12 +11,16 @@ from simflow.ports import Embedder
 GROUP = "simflow.embedders"
 
 
-def load(cell: Cell, name: str | None = None) -> Embedder:
-    """Make the embedder that the cell names, or `name` instead. Raises NotFound with the known names."""
-    wanted = name or cell.models.embedder
+def load(cell: Cell) -> Embedder:
+    """Make the embedder that the cell names. Raises NotFound with the known names."""
+    return named(cell.models.embedder, cell)
+
+
+def named(name: str, cell: Cell | None = None) -> Embedder:
+    """Make an embedder by name, for a cell or for texts that belong to none. Raises NotFound with the known names."""
     found = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
-    if wanted not in found:
+    if name not in found:
         known = ", ".join(sorted(found)) or "none: is simflow installed?"
-        raise NotFound(f"there is no embedder '{wanted}'", hint=f"there are: {known}")
-    made: Embedder = found[wanted].load()(cell)
+        raise NotFound(f"there is no embedder '{name}'", hint=f"there are: {known}")
+    made: Embedder = found[name].load()(cell or Cell("no scenario", "base", {}, 0, topics=()))
     return made
