@@ -1,68 +1,35 @@
-"""The application: modes on letters, what is selected, the threads that read, and what can be done."""
+"""The application: modes on letters, themes, what can be done, and the palette that lists it."""
 
 from __future__ import annotations
 
 import os
-import threading
+import socket
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.screen import Screen
-from textual.worker import get_current_worker
 
-from simflow.runs import WindowRecord
-from simflow_tui.asking import Answer, Asker, Beliefs, Question
+from simflow.errors import SimflowError
+from simflow_tui import control
+from simflow_tui.dialogs import Confirm, Help, Jump, Line
+from simflow_tui.notices import Notices, sequence
 from simflow_tui.pages.page import Page
-from simflow_tui.society import Society, newest
-from simflow_tui.story import Story, story
+from simflow_tui.reading import ReadingApp, Snapshot
 from simflow_tui.tones import FALLBACK, THEMES, parsed
-from simflow_tui.watch import Clock, LogTail, RunView, Watch
+from simflow_tui.watch import Clock, RunView
 from simflow_tui.widgets.bar import MODES, Bar
 
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What the ledger said at one moment: all runs; of the selected one its windows, extraction queue and newest log lines."""
-
-    runs: Sequence[RunView] = ()
-    key: str | None = None
-    windows: tuple[WindowRecord, ...] = ()
-    queue: Sequence[float] = ()
-    log: tuple[dict[str, Any], ...] = ()
+DAGSTER = ("127.0.0.1", 3000)
 
 
-class News(Message):
-    """The ledger was read."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        super().__init__()
-        self.snapshot = snapshot
-
-
-@dataclass
-class Choice:
-    """What is selected, over all screens."""
-
-    run: str | None = None
-    other: str | None = None
-    agent: int | None = None
-    tick: int | None = None
-    topic: str | None = None
-    situation: str = ""
-    scenario: Path | None = None
-    back: list[str] = field(default_factory=list)
-
-
-class SimflowApp(App[None]):
-    """simflow in the terminal. `homes`: state folders of projects. `live=False` reads only when told to, for tests."""
+class SimflowApp(ReadingApp):
+    """simflow in the terminal. `homes`: state folders of projects; `notify_by`: off, bell or osc."""
 
     TITLE = "simflow"
     CSS_PATH = "simflow.tcss"
@@ -73,35 +40,30 @@ class SimflowApp(App[None]):
         *(Binding(letter, f"go('{mode}')", f"go to {name}", show=False) for mode, (letter, name) in MODES.items()),
         Binding("escape", "back", "back"),
         Binding("f1,question_mark", "help", "help", key_display="F1"),
-        Binding("y", "copy", "copy command", show=False),
+        Binding("ctrl+o", "jump", "jump to a part", show=False),
+        Binding("y", "copy", "copy the command for this screen", show=False),
         Binding("t", "next_theme", "next theme", show=False),
         Binding("q", "quit", "quit"),
     ]
 
     def __init__(
-        self, homes: Sequence[Path], *, clock: Clock = time.time, period: float = 0.5, live: bool = True, theme: str | None = None
+        self,
+        homes: Sequence[Path],
+        *,
+        clock: Clock = time.time,
+        period: float = 0.5,
+        live: bool = True,
+        theme: str | None = None,
+        notify_by: str = "off",
     ) -> None:
-        super().__init__()
-        self.homes = tuple(homes)
-        self.watch_ledger = Watch(self.homes, clock)
-        self.clock = clock
-        self.period = period
-        self.live = live
-        self.choice = Choice()
-        self.snapshot = Snapshot()
-        self.society: Society | None = None
-        self.story: Story | None = None
-        self.asker = Asker()
-        self.answer: Answer | None = None
-        self.beliefs: Beliefs | None = None
-        self.said: dict[str, list[tuple[int, str, str]]] = {}
-        self._said_for: dict[str, int] = {}
-        self._tail: LogTail | None = None
-        self._wake = threading.Event()
-        self._closing = False
+        super().__init__(homes, clock=clock, period=period, live=live)
+        self.notify_by = notify_by
+        self.notices = Notices()
+        self.launched: list[control.Launched] = []
         for each in THEMES:
             self.register_theme(each)
-        self.theme = theme or os.environ.get("SIMFLOW_THEME") or "simflow-dark"
+        wanted = theme or os.environ.get("SIMFLOW_THEME") or ("simflow-ansi" if few_colours() else "simflow-dark")
+        self.theme = wanted if wanted in self.available_themes else "simflow-dark"
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables, for themes that are not ours."""
@@ -110,8 +72,6 @@ class SimflowApp(App[None]):
     def watch_theme(self) -> None:
         """Tones follow the theme."""
         parsed.cache_clear()
-
-    # --------------------------------------------------------------------------------------------------------------- reading
 
     def get_default_screen(self) -> Screen[Any]:
         """The list of runs."""
@@ -125,153 +85,27 @@ class SimflowApp(App[None]):
         if self.live:
             self.call_after_refresh(self.follow)
 
-    def on_unmount(self) -> None:
-        """Let the reading thread end."""
-        self._closing = True
-        self._wake.set()
-
-    @work(thread=True, exclusive=True, group="ledger")
-    def follow(self) -> None:
-        """Read the ledger again and again, more slowly where reading is slow."""
-        worker = get_current_worker()
-        while not (worker.is_cancelled or self._closing):
-            began = time.perf_counter()
-            snapshot = self.read()
-            if not self._closing:
-                self.post_message(News(snapshot))
-            self._wake.wait(max(self.period, 10 * (time.perf_counter() - began)))
-            self._wake.clear()
-
-    def read(self) -> Snapshot:
-        """One look at the ledger; safe in any thread."""
-        runs = self.watch_ledger.runs()
-        key = self.choice.run if any(r.key == self.choice.run for r in runs) else None
-        chosen = next((r for r in runs if r.key == key), runs[0] if runs else None)
-        if chosen is None:
-            return Snapshot(runs)
-        if self._tail is None or self._tail.path.parent != chosen.record.path:
-            self._tail = LogTail(chosen.record.path / "log.jsonl")
-        self._tail.poll()
-        windows = self.watch_ledger.windows(chosen.record)
-        queue = self.watch_ledger.queue(chosen.record, chosen.project, windows)
-        return Snapshot(runs, chosen.key, windows, queue, tuple(self._tail.lines))
-
-    def on_news(self, event: News) -> None:
-        """Pass on what was read."""
-        self.take(event.snapshot)
-
     def take(self, snapshot: Snapshot) -> None:
-        """Show a snapshot on the screen that is on."""
-        self.snapshot = snapshot
-        if self.choice.run is None and snapshot.runs:
-            self.choice.run = snapshot.runs[0].key
-        if self.live and self.behind():
-            self.listen()
-        self.tell()
-
-    def behind(self) -> bool:
-        """Whether the screen that is on shows less than has been committed."""
-        run, windows = self.selected, self.snapshot.windows
-        if run is None or self.snapshot.key != run.key:
-            return False
-        if self.current_mode == "runs":
-            return self._said_for.get(run.key) != len(windows)
-        known = self.society is not None and self.society.record.path == run.record.path
-        if not known or self.society is None or self.society.done != [w.key for w in windows]:
-            return True
-        told = self.story
-        return self.current_mode == "agent" and (told is None or (told.agent, told.windows) != (self.choice.agent, len(windows)))
+        """Show a snapshot, and tell what happened."""
+        super().take(snapshot)
+        for notice in self.notices.take(snapshot.runs):
+            self.notify(notice.text, severity=notice.severity, timeout=8, markup=False)  # type: ignore[arg-type]
+            if self._driver is not None and (sent := sequence(self.notify_by, notice.text)):
+                self._driver.write(sent)
+        for launched in list(self.launched):
+            if (ended := launched.ended()) is not None:
+                self.launched.remove(launched)
+                code, errors = ended
+                if code not in {0, 130}:
+                    self.notify(errors or f"exit code {code}", title=launched.words, severity="error", timeout=15, markup=False)
 
     def tell(self) -> None:
         """Have the screen that is on show what is known."""
         if isinstance(self.screen, Page):
             self.screen.news()
+            self.refresh_bindings()
 
-    @work(thread=True, exclusive=True, group="data")
-    def listen(self) -> None:
-        """Read what the selected run has committed since, as far as the screen that is on shows it."""
-        self.gather()
-        self.call_from_thread(self.tell)
-
-    def gather(self) -> None:
-        """What the screen that is on needs; safe in any thread."""
-        if self.current_mode == "runs":
-            self.hear()
-        else:
-            self.study()
-
-    def study(self) -> None:
-        """Bring the society of the selected run up to date; safe in any thread."""
-        run, windows, key = self.selected, self.snapshot.windows, self.snapshot.key
-        if run is None or key != run.key:
-            return
-        if self.society is None or self.society.record.path != run.record.path:
-            self.society = Society(run.project, run.record)
-        self.society.advance(windows, stop=lambda: self._closing)
-        if self.current_mode == "society":
-            self.society.count_exposures(windows)
-        if self.current_mode == "agent" and (agent := self._agent()) is not None:
-            told = self.story
-            if told is None or (told.agent, told.windows) != (agent, len(windows)):
-                self.story = story(
-                    run.project, run.record, windows, agent, stop=lambda: self._closing or self.choice.agent not in {None, agent}
-                )
-
-    def _agent(self) -> int | None:
-        if self.choice.agent is None and self.society and self.society.agents:
-            self.choice.agent = min(self.society.agents)
-        return self.choice.agent
-
-    def question(self, question: Question) -> None:
-        """Put a question to the memory of the selected run; the answer comes with the next news."""
-        if self.answer is None or self.answer.question != question:
-            self.ask(question)
-
-    @work(thread=True, exclusive=True, group="ask")
-    def ask(self, question: Question) -> None:
-        """Recall, and show it."""
-        run = self.selected
-        if run is not None and run.key == question.run:
-            self.answer = self.asker.recall(run.project, run.record, question)
-            self.call_from_thread(self.tell)
-
-    @work(thread=True, exclusive=True, group="ask")
-    def wonder(self, question: Question) -> None:
-        """Walk beliefs back, and show them."""
-        run = self.selected
-        if run is not None and run.key == question.run:
-            self.beliefs = self.asker.beliefs(run.project, run.record, question)
-            self.call_from_thread(self.tell)
-
-    def choose_agent(self, agent: int) -> None:
-        """Select an agent of the selected run."""
-        if agent != self.choice.agent:
-            self.choice.agent = agent
-            if self.live:
-                self.listen()
-
-    def hear(self) -> None:
-        """The newest sentences of the selected run; safe in any thread."""
-        run, windows, key = self.selected, self.snapshot.windows, self.snapshot.key
-        if run is None or key != run.key:
-            return
-        self._said_for[key] = len(windows)
-        self.said = {**dict(list(self.said.items())[-20:]), key: newest(run.project, windows) if windows else []}
-
-    # ------------------------------------------------------------------------------------------------------------- selection
-
-    @property
-    def selected(self) -> RunView | None:
-        """The selected run; one that was deleted meanwhile is shown as gone, as long as it is selected."""
-        return next((r for r in self.snapshot.runs if r.key == self.choice.run), None)
-
-    def choose(self, key: str) -> None:
-        """Select a run."""
-        if key != self.choice.run:
-            self.choice.run = key
-            self._wake.set()
-
-    # --------------------------------------------------------------------------------------------------------------- actions
+    # ----------------------------------------------------------------------------------------------------------- going about
 
     def on_bar_chosen(self, event: Bar.Chosen) -> None:
         """A mode in the bar was clicked."""
@@ -280,7 +114,7 @@ class SimflowApp(App[None]):
     def action_go(self, mode: str) -> None:
         """Go to a screen."""
         if mode != self.current_mode and isinstance(self.screen, Page):
-            self.choice.back.append(self.current_mode)
+            self.choice.back = [*self.choice.back[-20:], self.current_mode]
             self.switch_mode(mode)
 
     async def action_back(self) -> None:
@@ -292,11 +126,42 @@ class SimflowApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not shown."""
-        if action == "back":
-            return bool(self.choice.back) or self.current_mode != "runs"
-        if action == "go":
-            return isinstance(self.screen, Page)
-        return super().check_action(action, parameters)
+        run = self.selected
+        match action:
+            case "back":
+                return isinstance(self.screen, Page) and (bool(self.choice.back) or self.current_mode != "runs")
+            case "go" | "jump" | "copy" | "help" | "next_theme":
+                return isinstance(self.screen, Page)
+            case "stop":
+                return isinstance(self.screen, Page) and run is not None and run.state == "running"
+            case "resume":
+                return isinstance(self.screen, Page) and run is not None and run.state in {"stopped", "failed", "silent"}
+            case "rerun":
+                return isinstance(self.screen, Page) and run is not None and run.state != "gone"
+            case "start":
+                return isinstance(self.screen, Page)
+            case _:
+                return super().check_action(action, parameters)
+
+    def action_help(self) -> None:
+        """What this is, and which keys work."""
+        texts = [text for text in (self.screen.HELP, self.focused.HELP if self.focused else None) if text]
+        keys = [
+            (self.get_key_display(binding), binding.description)
+            for _, binding, enabled, _ in self.screen.active_bindings.values()
+            if enabled and binding.description
+        ]
+        self.push_screen(Help(texts, list(dict.fromkeys(keys))))
+
+    def action_jump(self) -> None:
+        """Letters on the parts of the screen."""
+        targets = [w for w in self.screen.focus_chain if w.region.area]
+
+        def go(widget: object) -> None:
+            if widget in targets:
+                self.screen.set_focus(targets[targets.index(widget)])  # type: ignore[arg-type]
+
+        self.push_screen(Jump(targets), go)
 
     def action_next_theme(self) -> None:
         """The next of our own themes."""
@@ -309,26 +174,145 @@ class SimflowApp(App[None]):
         if isinstance(self.screen, Page):
             command = self.screen.command()
             self.copy_to_clipboard(command)
-            self.notify(command, title="copied", timeout=4)
+            self.notify(command, title="copied", timeout=6, markup=False)
+
+    def action_picture(self) -> None:
+        """Save the screen as SVG beside where one is."""
+        path = Path(f"simflow-{self.current_mode}-{time.strftime('%Y%m%d-%H%M%S')}.svg").absolute()
+        try:
+            self.save_screenshot(str(path))
+        except OSError as error:
+            self.notify(str(error), title="no picture", severity="error", markup=False)
+            return
+        self.notify(str(path), title="picture of this screen", markup=False)
+
+    # --------------------------------------------------------------------------------------------------------------- control
+
+    def action_start(self) -> None:
+        """Start a run of the selected scenario, or choose one first."""
+        path = self.choice.scenario
+        if self.current_mode != "plan" or path is None:
+            self.notify("choose a scenario and press n", title="new run")
+            self.action_go("plan")
+            return
+        about = "Its first cell is run in a process of its own; windows that are stored already are not computed again."
+        self.push_screen(Confirm(f"run {path.name}?", about, "run"), partial(self._launch_if, lambda: control.words(path), self.homes[0]))
+
+    def action_stop(self) -> None:
+        """Ask the selected run to stop at its next window."""
+        run = self.selected
+        if run is None or run.state != "running":
+            return
+
+        def stop(yes: bool | None) -> None:
+            if yes:
+                try:
+                    run.record.request_stop()
+                except OSError as error:
+                    self.notify(str(error), title="cannot ask it to stop", severity="error", markup=False)
+                self._wake.set()
+
+        about = "It ends after the window at hand; nothing that is committed is lost, and it can go on from there."
+        self.push_screen(Confirm(f"stop {run.record.scenario} {run.cell}?", about, "stop"), stop)
+
+    def action_resume(self) -> None:
+        """Go on with the selected run."""
+        run = self.selected
+        if run is not None:
+            about = "The same cell of the same file goes on after its last whole window."
+            self.push_screen(
+                Confirm(f"go on with {run.record.scenario} {run.cell}?", about, "go on"),
+                partial(self._launch_if, lambda: control.again(run), run.project),
+            )
+
+    def action_rerun(self) -> None:
+        """Run the selected run's scenario with one key changed."""
+        run = self.selected
+        if run is None:
+            return
+
+        def go(change: str | None) -> None:
+            if change:
+                self._launch_if(lambda: self._changed(run, change), run.project, yes=True)
+
+        self.push_screen(
+            Line("run again with one change", "a key and its new value, as in network.rewire: 0.2 (a new file beside the scenario)"), go
+        )
+
+    def _changed(self, run: RunView, change: str) -> list[str]:
+        path = control.changed(control.scenario_of(run), change)
+        variant, seed = run.about.get("variant"), run.about.get("seed")
+        return control.words(path, variant=str(variant) if variant else None, seed=seed if isinstance(seed, int) else None)
+
+    def _launch_if(self, arguments: Callable[[], list[str]], home: Path, yes: bool | None) -> None:
+        if not yes:
+            return
+        try:
+            launched = control.launch(arguments(), home)
+        except (SimflowError, OSError) as error:
+            self.notify(f"{error} {getattr(error, 'hint', '') or ''}", title="not started", severity="error", timeout=12, markup=False)
+            return
+        self.launched.append(launched)
+        self.notify(launched.words, title="started", markup=False)
+        self.action_go("runs")
+
+    def action_dagster(self) -> None:
+        """Open Dagster on this project; start it first if nothing listens."""
+        host, port = DAGSTER
+        with socket.socket() as probe:
+            probe.settimeout(0.2)
+            there = probe.connect_ex((host, port)) == 0
+        if not there:
+            try:
+                self.launched.append(control.launch(["dev", "--home", str(self.homes[0])], self.homes[0]))
+            except SimflowError as error:
+                self.notify(str(error), title="Dagster", severity="error", markup=False)
+                return
+        self.notify(
+            f"http://{host}:{port}" + ("" if there else " (starting: give it a few seconds)"), title="Dagster", timeout=12, markup=False
+        )
+        self.open_url(f"http://{host}:{port}")
+
+    # --------------------------------------------------------------------------------------------------------------- palette
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: everything that can be done now, as `group: action`."""
+        if not isinstance(screen, Page):
+            return
         for mode, (letter, name) in MODES.items():
             yield SystemCommand(f"go: {name.lower()}", f"the screen {name} (key {letter})", partial(self.action_go, mode))
+        for name, action, about in (
+            ("start", "start", "start a run from a scenario (key n)"),
+            ("stop at the next window", "stop", "asks first (key x)"),
+            ("resume", "resume", "go on after its last whole window (key u)"),
+            ("rerun with one change", "rerun", "writes a new scenario file beside the old one"),
+        ):
+            if self.check_action(action, ()):
+                yield SystemCommand(f"run: {name}", about, partial(self.run_action, action))
+        yield SystemCommand("open: Dagster", "the project's assets and runs in a browser", self.action_dagster)
+        yield SystemCommand("copy: command", "the command that prints what is on this screen (key y)", self.action_copy)
+        if screen.FILTER is not None:
+            yield SystemCommand("view: filter", f"{screen.FILTER} (key /)", screen.action_filter)
+        yield SystemCommand("view: jump", "letters on the parts of the screen (key ctrl+o)", self.action_jump)
+        yield SystemCommand("view: picture", "save this screen as SVG", self.action_picture)
+        for deed in screen.deeds():
+            yield SystemCommand(deed.name, deed.about, partial(self.run_action, deed.action, screen))
         for theme in THEMES:
-            yield SystemCommand(f"theme: {theme.name.removeprefix('simflow-')}", "colours", partial(setattr, self, "theme", theme.name))
+            yield SystemCommand(
+                f"theme: {theme.name.removeprefix('simflow-')}", "colours (key t)", partial(setattr, self, "theme", theme.name)
+            )
         yield SystemCommand("theme: more", "choose among all themes", self.action_change_theme)
-        yield SystemCommand("copy: command", "copy the command that prints what is on the screen (key y)", self.action_copy)
-        if isinstance(screen, Page):
-            for deed in screen.deeds():
-                yield SystemCommand(deed.name, deed.about, partial(self.run_action, deed.action, screen))
+        yield SystemCommand("app: help", "what this screen is, and its keys (key F1)", self.action_help)
         yield SystemCommand("app: quit", "leave; runs go on", self.action_quit)
 
 
 def page(mode: str) -> Page:
     """The screen of a mode, imported when it is first shown."""
-    from importlib import import_module  # noqa: PLC0415 - used here alone
-
-    module = import_module(f"simflow_tui.pages.{mode}")
-    made: Page = getattr(module, f"{mode.capitalize()}Page")()
+    made: Page = getattr(import_module(f"simflow_tui.pages.{mode}"), f"{mode.capitalize()}Page")()
     return made
+
+
+def few_colours() -> bool:
+    """Whether the terminal says that it has sixteen colours or fewer."""
+    term, more = os.environ.get("TERM", ""), os.environ.get("COLORTERM", "")
+    return bool(term) and not more and (term in {"linux", "ansi", "vt100", "vt220", "xterm-16color", "screen", "cygwin"})

@@ -12,7 +12,13 @@ import click
 @click.option("--once", is_flag=True, help="print the state of all runs as text and end")
 @click.option("--json", "as_json", is_flag=True, help="print the state of all runs as JSON and end")
 @click.option("--theme", default=None, help="simflow-dark, simflow-light, simflow-contrast, simflow-ansi, or any of Textual's")
-def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None) -> None:
+@click.option(
+    "--notify",
+    type=click.Choice(["off", "bell", "osc"]),
+    default="off",
+    help="tell outside the screen when a run ends, fails or nears a limit",
+)
+def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None, notify: str) -> None:
     """Watch runs and question memories in the terminal.
 
     Reads the ledger and the committed windows only: closing it never touches a run.
@@ -34,7 +40,7 @@ def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None) ->
         return
     from simflow_tui.app import SimflowApp
 
-    SimflowApp(roots, theme=theme).run()
+    SimflowApp(roots, theme=theme, notify_by=notify).run()
 
 
 def _root(given: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.errors import SimflowError
-from simflow.runs import RunRecord, WindowRecord
+from simflow.runs import WindowRecord
 
 SAID = 200
 """Own episodes that are kept."""
@@ -44,13 +44,12 @@ class Story:
     windows: int = 0
 
 
-def story(home: Path, record: RunRecord, windows: Sequence[WindowRecord], agent: int, *, stop: Callable[[], bool] = lambda: False) -> Story:
+def story(home: Path, windows: Sequence[WindowRecord], agent: int, *, stop: Callable[[], bool] = lambda: False) -> Story:
     """Read one agent's part of all committed windows."""
     import pyarrow.compute as pc  # noqa: PLC0415 - costs 0.3 CPU seconds: only where data are shown
 
     from simflow.store import Store  # noqa: PLC0415
 
-    del record
     found, store = Story(agent, windows=len(windows)), Store(home)
     edges: dict[int, dict[str, Any]] = {}
     for window in windows:

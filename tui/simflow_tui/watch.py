@@ -153,9 +153,8 @@ class Watch:
         found: tuple[WindowRecord, ...] = self._read(record.path, "windows.json", lambda: sound(record.windows())) or ()
         return found
 
-    def queue(self, record: RunRecord, project: Path, windows: Sequence[WindowRecord]) -> list[float]:
+    def queue(self, project: Path, windows: Sequence[WindowRecord]) -> list[float]:
         """Episodes that waited for extraction at the end of each of the last windows; those without a manifest are left out."""
-        del record
         found = []
         for window in windows[-120:]:
             folder = project / "windows" / window.key[:2] / window.key

@@ -88,6 +88,7 @@ the ends; a click goes there. `┃` marks where a belief began or ended.
         places = {round(m / end * (room - 1)) for m in self.marks if 0 <= m <= end}
         here = round(self.value / end * (room - 1))
         line: list[Span] = [
-            ("●", "accent") if x == here else ("┃", "dim") if x in places else ("━", "name") if x < here else ("─", "faint") for x in range(room)
+            ("●", "accent") if x == here else ("┃", "dim") if x in places else ("━", "name") if x < here else ("─", "faint")
+            for x in range(room)
         ]
         return content(("as of  ", "dim"), *line, (f" {self.value:>6}", "head"), (f" / {self.end}", "dim"))
