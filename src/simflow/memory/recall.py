@@ -82,7 +82,8 @@ def merge(lines: Sequence[Line], *, current: bool) -> list[Line]:
 
 def persona_lines(who: str, state: str | None, evidence: Sequence[int]) -> list[Line]:
     """Who the agent is, and its state."""
-    lines = [Line("persona", flat(who), 2.0, (0.0,))]
+    # A state begins with who the agent is; the tokens for saying it twice are better spent.
+    lines = [] if state and flat(state).startswith(flat(who)) else [Line("persona", flat(who), 2.0, (0.0,))]
     if state:
         lines.append(Line("persona", flat(state), 1.0, (1.0,), refs=tuple(evidence)))
     return lines
