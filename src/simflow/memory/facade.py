@@ -41,7 +41,7 @@ class MemoryView:
     """One run's memory at one moment. What it reads is kept, so that the second question is cheap; what is committed later is not seen."""
 
     def __init__(self, run: RunData, *, as_of: int | None = None, embedder: Embedder | None = None) -> None:
-        if not run.windows:
+        if not run.end:
             raise NotFound(f"{run.record.id} has no committed window yet", hint="`simflow runs` says how far it is")
         if as_of is not None and not 0 <= as_of <= run.end:
             raise BadInput(

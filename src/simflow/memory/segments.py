@@ -49,6 +49,13 @@ def segments(run: RunData, until: int | None = None) -> list[Segment]:
                 save(place, kept)
                 kept = load(place) or kept
         found.append(kept)
+    fresh = run.fresh()
+    if fresh is not None and (until is None or run.end <= until):
+        said = Topics(run.cell) if said is None else said
+        if run.windows:
+            said.read(run, len(run.windows) - 1)
+        said.take(fresh[0].sort_by([("tick", "ascending"), ("ordinal", "ascending")]))
+        found.append(assemble(*fresh, said))
     return found
 
 
@@ -90,10 +97,13 @@ class Topics:
 def build(run: RunData, number: int, topics: Topics) -> Segment:
     """A window's rows from its Parquet files."""
     window = run.window(number)
-    episodes = window.table("episodes", ["episode", "tick", "ordinal", "actor", "kind"])
+    return assemble(window.table("episodes", ["episode", "tick", "ordinal", "actor", "kind"]), window.table("vectors"), topics)
+
+
+def assemble(episodes: pa.Table, vectors: pa.Table, topics: Topics) -> Segment:
+    """Rows of the text episodes among `episodes`, with their vectors; topics must have taken them in."""
     spoken = episodes.filter(pc.is_in(episodes["kind"], pa.array(TEXT_KINDS)))
     spoken = spoken.sort_by([("tick", "ascending"), ("ordinal", "ascending"), ("episode", "ascending")])
-    vectors = window.table("vectors")
     at = pc.index_in(spoken["episode"], vectors["episode"].combine_chunks())
     if at.null_count:
         spoken, at = spoken.filter(pc.is_valid(at)), at.drop_null()

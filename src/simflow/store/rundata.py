@@ -94,6 +94,10 @@ class RunData:
             self._tables[key] = pa.concat_tables(parts) if parts else _empty(name, columns)
         return self._tables[key]
 
+    def fresh(self) -> tuple[pa.Table, pa.Table] | None:
+        """Episodes and vectors of a window that is still being made; None for what is committed alone, as here."""
+        return None
+
     def agents(self) -> pa.Table:
         """All agents known by the end of the run, by index."""
         table = self.table("agents")
