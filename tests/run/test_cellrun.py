@@ -191,6 +191,19 @@ def test_an_interrupted_window_leaves_a_state_that_can_be_resumed(tmp_path, monk
     assert len(complete(CELL, tmp_path).committed) == 4
 
 
+@pytest.mark.parametrize("number", [0, 2, 3])
+def test_a_window_that_was_removed_is_computed_again_in_its_place(tmp_path, number):
+    run = complete(CELL, tmp_path)
+    before, ledger = content(tmp_path), run.committed
+    run.store.files.remove(run.store.windows.path(run.keys[number]))
+    Engine.ticks = 0
+    again = complete(CELL, tmp_path)
+    assert Engine.ticks == 10
+    assert content(tmp_path) == before
+    assert [w.key for w in again.committed] == [w.key for w in ledger]
+    assert index_faults(again.data()) == []
+
+
 def test_windows_out_of_order_are_refused(tmp_path):
     with pytest.raises(RunFailed, match="window 2 needs window 1"):
         open_cell("small.yaml", CELL, tmp_path).window(2)

@@ -106,8 +106,12 @@ class CellRun:
 
     def _window(self, number: int) -> WindowResult:
         done = self.committed
+        later: tuple[WindowRecord, ...] = ()
         if number < len(done):
-            return WindowResult(done[number], self._figures(number, done))
+            if self.store.windows.get(done[number].key) is not None:
+                return WindowResult(done[number], self._figures(number, done))
+            # It was removed from the store, as damaged or to save room: compute it again in its place.
+            done, later = done[:number], done[number + 1 :]
         if number > len(done):
             raise RunFailed(f"window {number} needs window {number - 1}, which is not committed", hint="run the windows in order")
         if self.store.windows.get(self.keys[number]) is None:
@@ -123,7 +127,7 @@ class CellRun:
         self.ledger.log("info", "window", f"window {number} begins", window=number, start=start, stop=stop)
         with Heartbeat(self.ledger, self._progress("running", done, number), self.listener) as heart:
             try:
-                result = self._commit(number, done, heart)
+                result = self._commit(number, done, later, heart)
             except BaseException as error:
                 interrupted = isinstance(error, KeyboardInterrupt | Stopped)
                 reason = "interrupted" if interrupted else f"{type(error).__name__}: {error}"
@@ -132,18 +136,18 @@ class CellRun:
                 if isinstance(error, SimflowError | KeyboardInterrupt) or not isinstance(error, Exception):
                     raise
                 raise RunFailed(f"{self.record.id}, window {number}, stage {heart.now.stage}: {reason}") from error
-            last = number + 1 == len(self.keys)
+            last = len(self.committed) == len(self.keys)
             heart.tell(**self._after(result, last=last))
         return result
 
-    def _commit(self, number: int, done: tuple[WindowRecord, ...], heart: Heartbeat) -> WindowResult:
+    def _commit(self, number: int, done: tuple[WindowRecord, ...], later: tuple[WindowRecord, ...], heart: Heartbeat) -> WindowResult:
         seconds: dict[str, float] = {}
         window = self.store.windows.get(self.keys[number])
         reused = window is not None
         if window is None:
-            window = self._compute(number, heart, seconds)
+            window = self._compute(number, done, heart, seconds)
         with timed(seconds, "snapshot", heart):
-            add_to_index(self.data(), number, window, self.ids["embedder"])
+            add_to_index(RunData(self.store, self.record, done), number, window, self.ids["embedder"])
         kinds = Counter(window.table("episodes", ["kind"]).column("kind").to_pylist())
         record = WindowRecord(
             number=number,
@@ -157,7 +161,7 @@ class CellRun:
             committed=time.time(),
         )
         windows = (*done, record)
-        self.ledger.windows(windows)
+        self.ledger.windows((*windows, *later))
         for name, count in dict(window.manifest.get("notes", {})).items():
             self.ledger.log("warning", "world", f"{name}: {count}", window=number)
         self.ledger.log(
@@ -170,10 +174,10 @@ class CellRun:
         )
         return WindowResult(record, self._figures(number, windows))
 
-    def _compute(self, number: int, heart: Heartbeat, seconds: dict[str, float]) -> Window:
+    def _compute(self, number: int, done: tuple[WindowRecord, ...], heart: Heartbeat, seconds: dict[str, float]) -> Window:
         start, stop = self.windows[number]
         before = spending(self.parts)
-        draft = compute(self.cell, self.parts, self.data(), number, heart, seconds)
+        draft = compute(self.cell, self.parts, RunData(self.store, self.record, done), number, heart, seconds)
         bill = spent(before, spending(self.parts))
         heart.tell(tokens=heart.now.tokens + bill["tokens"], cost=heart.now.cost + bill["cost"])
         with timed(seconds, "snapshot", heart):

@@ -1,0 +1,88 @@
+"""`simflow runs` and `simflow doctor` on a project of one small replayed run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from simflow.cli.app import app
+from simflow.plan import Cell, Clock, Extract, Memory, Models, Replay, Topic
+from simflow.run import open_cell
+
+
+@pytest.fixture(scope="module")
+def project(root, tmp_path_factory):
+    home = tmp_path_factory.mktemp("project") / ".simflow"
+    trace = tmp_path_factory.mktemp("trace") / "t.jsonl"
+    lines = (root / "scenarios/data/memorybank-sample.jsonl").read_text("utf-8").splitlines()[:40]
+    trace.write_text("\n".join(lines) + "\n", "utf-8")
+    cell = Cell(
+        "talk",
+        "base",
+        {},
+        1,
+        topics=(Topic("painting", words=("painting", "piano", "books")),),
+        clock=Clock(ticks=160, window=80),
+        extract=Extract(every=40),
+        memory=Memory(refresh=80),
+        models=Models(engine="replay"),
+        replay=Replay(str(trace)),
+    )
+    run = open_cell("talk.yaml", cell, home)
+    for number in range(len(run.windows)):
+        run.window(number)
+    return home
+
+
+def simflow(*argv: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, list(argv))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        code_of = getattr(result.exception, "exit_code", None)
+        assert code_of == code, repr(result.exception)
+        return str(result.exception) + result.output
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_runs_are_listed_for_people_and_for_machines(project):
+    assert "talk/" in simflow("runs", "--home", str(project))
+    (row,) = json.loads(simflow("runs", "--home", str(project), "--json"))
+    assert (row["state"], row["window"], row["windows"], row["stale"]) == ("done", 2, 2, False)
+
+
+def test_a_runs_report_adds_up(project):
+    summary = json.loads(simflow("runs", "talk", "--home", str(project), "--json"))
+    assert sum(summary["episodes"].values()) == 40
+    assert summary["windows"] == 2
+    page = simflow("runs", "talk", "--home", str(project))
+    assert "40 episodes in 160 ticks" in page
+    assert "Next" in page
+    assert max(len(line) for line in page.splitlines()) <= 200
+
+
+def test_an_empty_project_says_what_makes_a_run(tmp_path):
+    assert "simflow run" in simflow("runs", "--home", str(tmp_path))
+    assert "no run" in simflow("runs", "nothing", "--home", str(tmp_path), code=2)
+
+
+def test_doctor_finds_damage_and_repairs_what_can_be_made_again(project):
+    assert json.loads(simflow("doctor", "--home", str(project), "--json"))["faults"] == []
+    lance = next(iter((project / "lance").rglob("*.lance")))
+    for data in (lance / "data").iterdir():
+        data.unlink()
+    assert "faults found" in simflow("doctor", "--home", str(project), code=1)
+    assert json.loads(simflow("doctor", "--home", str(project), "--repair", "--json"))["repaired"]
+    assert json.loads(simflow("doctor", "--home", str(project), "--json"))["faults"] == []
+
+
+def test_doctor_removes_a_damaged_window_so_that_it_is_computed_again(project):
+    path: Path = min((project / "windows").rglob("episodes.parquet"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4])
+    found = json.loads(simflow("doctor", "--home", str(project), "--repair", "--json"))
+    assert found["faults"][0]["fault"] == "episodes.parquet is damaged"
+    assert not path.exists()
+    assert "gone" in simflow("doctor", "--home", str(project), "--json", code=1)
