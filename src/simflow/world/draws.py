@@ -113,15 +113,14 @@ class Draws:
 
     def _base(self, purpose: str, tick: int, agents: Ints) -> Any:
         # tick may be negative (-1: before the first); the mask makes it a 64-bit word.
-        step = tick * _GOLDEN
         codes = self._codes.get(purpose)
         if codes is None:
             code = word(purpose)
             codes = self._codes[purpose] = [mixed(root ^ code) for root in self._roots]
-        bases = [mixed(code + step) for code in codes]
+        step = (tick * _GOLDEN) & _MASK
         if self.replicate is None:
-            return np.uint64(bases[0])
-        return np.array(bases, dtype=np.uint64)[self.replicate[agents]]
+            return np.uint64(mixed(codes[0] + step))
+        return mix(np.array(codes, dtype=np.uint64) + np.uint64(step))[self.replicate[agents]]
 
 
 def _spread(ids: Ints) -> U64:

@@ -123,11 +123,15 @@ def hottest(posts: Posts, replicate_of: Ints, replicates: int, first: int, limit
         table[0, : len(best)] = best
         return table
     whose = replicate_of[posts.column(AUTHOR)[found + first]].astype(np.int64)
-    order = np.lexsort((-key, whose))
-    whose = whose[order]
-    place = np.arange(len(order)) - np.searchsorted(whose, whose)
+    if int(key.max()) >> 52 == 0 and replicates < 1 << 10:
+        key = np.sort((whose << 52) + ((1 << 52) - 1 - key))
+        whose, key = key >> 52, (1 << 52) - 1 - (key & ((1 << 52) - 1))
+    else:
+        order = np.lexsort((-key, whose))
+        whose, key = whose[order], key[order]
+    place = np.arange(len(whose)) - np.searchsorted(whose, whose)
     keep = place < limit
-    table[whose[keep], place[keep]] = key[order][keep] & _ROW
+    table[whose[keep], place[keep]] = key[keep] & _ROW
     return table
 
 

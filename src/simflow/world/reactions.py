@@ -33,6 +33,7 @@ class Rates:
 def react(society: Society, draws: Draws, settings: Settings, rates: Rates, tick: int, reader: Ints, post: I64, shown: Ints) -> Ints:
     """A kind code for each exposure, or -1. `shown`: how many posts the reader's feed shows; a longer feed is skimmed.
 
+    Of replies, reposts and quotes a session makes at most one each; `reader` is sorted.
     Agreement 1 - |difference| / 2 drives likes and shares, its absence dislikes, both ends replies; interest and extremity add.
     """
     topic = post[:, TOPIC]
@@ -57,7 +58,11 @@ def react(society: Society, draws: Draws, settings: Settings, rates: Rates, tick
     np.multiply(spoken, of[QUOTE], out=ends[4])
     np.cumsum(ends, axis=0, out=ends)
     u = draws.pair_unit("act", tick, reader, post[:, ID])
-    return np.asarray(_CODES[(ends <= u).sum(axis=0)], dtype=np.int64)
+    kind = np.asarray(_CODES[(ends <= u).sum(axis=0)], dtype=np.int64)
+    for code in (REPLY, REPOST, QUOTE):
+        at = np.flatnonzero(kind == code)
+        kind[at[1:][reader[at[1:]] == reader[at[:-1]]]] = NOTHING
+    return kind
 
 
 def first_each(reader: Ints, flag: Ints) -> Ints:

@@ -82,7 +82,7 @@ class Desk:
         self._posts.append(rows)
 
     def react(self, shown: Shown, kind: Ints) -> None:
-        """Reactions to what was shown. Of replies, reposts and quotes a session makes at most one each."""
+        """Reactions to what was shown."""
         at = np.flatnonzero(kind >= 0)
         if not len(at):
             return
@@ -130,13 +130,11 @@ class Desk:
             society.follows[reader, (society.follows[reader] < 0).argmax(axis=1)] = author
 
     def _answer(self, shown: Shown, at: Ints, code: Ints) -> None:
-        # One column a kind: the first place of each reader at which it holds.
-        reader = shown.reader[at]
-        firsts = [first_each(reader, code == kind) for kind in _ANSWERS]
-        chosen = np.concatenate(firsts)
+        parts = [np.flatnonzero(code == kind) for kind in _ANSWERS]
+        chosen = np.concatenate(parts)
         if not len(chosen):
             return
-        kind = np.repeat(_ANSWERS, [len(first) for first in firsts])
+        kind = np.repeat(_ANSWERS, [len(part) for part in parts])
         at = at[chosen]
         author, row, parent = shown.reader[at], shown.row[at], shown.post[at]
         rows = parent.copy()
@@ -150,7 +148,7 @@ class Desk:
         rows[:, PARENT] = parent[:, ID]
         rows[:, TARGET] = parent[:, AUTHOR]
         # A repost keeps the words and what they say; the others have their own.
-        own = slice(0, len(firsts[0]) + len(firsts[1]))
+        own = slice(0, len(parts[0]) + len(parts[1]))
         about = parent[own, TOPIC]
         topic = np.where(about < 0, self.society.interests[author[own]].argmax(axis=1), about)
         stance = self._said(author[own], topic, kind[own])
@@ -163,7 +161,7 @@ class Desk:
         rows[own, WORDS_KIND] = kind[own]
         rows[own, EVENT] = 0
         rows[own, PERSON] = rows[own, SAYING] = -1
-        shared = row[len(firsts[0]) :]
+        shared = row[len(parts[0]) :]
         np.add.at(self.society.posts.column(HEAT), shared, 2)
         self._posts.append(rows)
 
