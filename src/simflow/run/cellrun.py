@@ -98,10 +98,6 @@ class CellRun:
         with self._locked():
             return self._window(number)
 
-    def missing(self) -> list[int]:
-        """Numbers of the windows that this run still lacks."""
-        return list(range(len(self.committed), len(self.keys)))
-
     # ------------------------------------------------------------------------------------------------------------- the work
 
     def _window(self, number: int) -> WindowResult:
