@@ -46,12 +46,9 @@ def test_every_listed_measurement_can_be_loaded(group, name):
 
 
 def test_relative_links_in_documents_lead_somewhere(root):
-    missing = []
-    for page in [root / "README.md", *(root / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text("utf-8")):
-            if not (page.parent / target).exists():
-                missing.append(f"{page.relative_to(root)}: {target}")
-    assert missing == []
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text("utf-8"))]
+    assert [f"{page.relative_to(root)}: {link}" for page, link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_version_is_said_once(root):

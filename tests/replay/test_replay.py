@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 
@@ -148,7 +149,7 @@ def test_nothing_is_lost_or_doubled_however_the_trace_is_cut(tmp_path_factory, r
     whole = replay(path, 0, 41, time="tick")
     engine = ReplayEngine(cell(path, time="tick"))
     edges = [0, *sorted(cuts), 41]
-    parts = [engine.advance({}, a, b) for a, b in zip(edges, edges[1:], strict=False) if a < b]
+    parts = [engine.advance({}, a, b) for a, b in itertools.pairwise(edges) if a < b]
     for name in ("episodes", "agents"):
         assert [r for p in parts for r in getattr(p, name).to_pylist()] == getattr(whole, name).to_pylist()
     assert sorted(whole.episodes.column("source").to_pylist()) == sorted({r["id"] for r in rows})

@@ -8,7 +8,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def measure(agents: int, ticks: int, scenario: Path) -> dict[str, Any]:
     from simflow.scenario import load
 
     cell = sized(load(scenario).cells[0], agents, ticks)
-    spent: Counter[str] = Counter()
+    spent: defaultdict[str, float] = defaultdict(float)
     clock = _StageClock(spent)
     with tempfile.TemporaryDirectory() as folder:
         began = time.process_time()
@@ -87,7 +87,7 @@ def sized(cell: Any, agents: int, ticks: int) -> Any:
 class _StageClock:
     """Listens to a run and books the CPU time between two reports on the stage that was at work."""
 
-    def __init__(self, spent: Counter[str]) -> None:
+    def __init__(self, spent: defaultdict[str, float]) -> None:
         self.spent = spent
         self.stage = "world"
         self.mark = time.process_time()
