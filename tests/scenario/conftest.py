@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from simflow.plan import Plan
 from simflow.scenario import check
 from simflow.scenario.catalogue import scenario
 from simflow.scenario.problems import Problem
-from simflow.plan import Plan
 
 Checked = tuple[Plan | None, list[Problem]]
 

@@ -199,4 +199,6 @@ def test_lists_hold_spans_too():
     assert isinstance(node, Table)
     items = node.entries["a"].value
     assert isinstance(items, Items)
-    assert [re.sub("'", "", node.entries["a"].value.span.text.lines[0][i.span.column - 1 : i.span.end_column - 1]) for i in items.items] == ["x", "y z"]
+    assert [
+        re.sub("'", "", node.entries["a"].value.span.text.lines[0][i.span.column - 1 : i.span.end_column - 1]) for i in items.items
+    ] == ["x", "y z"]

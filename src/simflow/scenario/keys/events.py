@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from simflow.scenario.keys.platform import FEED
-from simflow.scenario.kinds import Fields, Key, ListOf, MapOf, Number, Section, Share, Text, When, Whole
+from simflow.scenario.keys.platform import feed
+from simflow.scenario.kinds import Fields, Key, ListOf, MapOf, Number, OneOf, Section, Share, Text, When, Whole
 from simflow.scenario.kinds import Reader as _Reader
 
 VERBS = ("post", "broadcast", "nudge", "mute", "ban", "join", "leave", "feed", "agenda")
+TRIGGERS = ("mean", "variance", "spread", "support", "opposition", "undecided", "posts")
+"""Measures that an event can wait for: of stances on a topic, and `posts`, the number of posts in the tick before."""
 _EVENTS = ("world: events",)
 
 AUDIENCE = Fields(
@@ -31,15 +33,16 @@ NUDGE = Fields(
         Key("by", Number(-2.0, 2.0), "How far the stance moves.", "-0.2", "events.amount", _EVENTS, required=True),
     ),
 )
-CROWD = Fields(
-    "who joins or leaves",
-    (
-        *_WHO,
-        Key("count", Whole(1, 10_000_000), "How many.", "20", "events.amount", _EVENTS),
-        Key("share", Share(), "Which part of the persona.", "10%", "events.amount", _EVENTS),
-    ),
+_SIZE = (
+    Key("count", Whole(1, 10_000_000), "How many.", "20", "events.amount", _EVENTS),
+    Key("share", Share(), "Which part of the persona.", "10%", "events.amount", _EVENTS),
+)
+JOIN = Fields(
+    "who joins",
+    (Key("persona", Text(), "Which persona.", "young renter", "events.persona", _EVENTS, required=True), *_SIZE),
     short="persona",
 )
+LEAVE = Fields("who leaves", (*_WHO, *_SIZE), short="persona")
 AGENDA = Fields(
     "an agenda",
     (
@@ -57,7 +60,7 @@ AGENDA = Fields(
 TRIGGER = Fields(
     "a trigger",
     (
-        Key("measure", Text(), "The measure that is watched.", "mean", "events.when", _EVENTS, required=True),
+        Key("measure", OneOf(TRIGGERS, "measures"), "The measure that is watched.", "mean", "events.when", _EVENTS, required=True),
         Key("topic", Text(), "The topic that it is measured on.", "water tariff", "events.when", _EVENTS),
         Key("above", Number(-1e9, 1e9), "Fires when it is above this.", "0.4", "events.when", _EVENTS),
         Key("below", Number(-1e9, 1e9), "Fires when it is below this.", "-0.4", "events.when", _EVENTS),
@@ -123,9 +126,9 @@ EVENT = Fields(
         ),
         Key("mute", Text(), "Verb: nobody is shown posts of this account.", "leak watch", "events.target", _EVENTS),
         Key("ban", Text(), "Verb: this account cannot act and is not shown.", "leak watch", "events.target", _EVENTS),
-        Key("join", CROWD, "Verb: residents appear.", "{persona: young renter, count: 20}", "events.amount", _EVENTS),
-        Key("leave", CROWD, "Verb: residents leave.", "{persona: young renter, share: 10%}", "events.amount", _EVENTS),
-        Key("feed", FEED, "Verb: the platform ranks feeds otherwise.", "{kind: chronological}", "events.feed", _EVENTS),
+        Key("join", JOIN, "Verb: residents appear.", "{persona: young renter, count: 20}", "events.amount", _EVENTS),
+        Key("leave", LEAVE, "Verb: residents leave.", "{persona: young renter, share: 10%}", "events.amount", _EVENTS),
+        Key("feed", feed("events.feed"), "Verb: the platform ranks feeds otherwise.", "{kind: chronological}", "events.feed", _EVENTS),
         Key("agenda", AGENDA, "Verb: a topic is talked about more or less.", "{topic: water tariff, times: 3}", "events.amount", _EVENTS),
     ),
     check=_one_verb,

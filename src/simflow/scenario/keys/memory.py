@@ -232,7 +232,7 @@ REPLAY = Fields(
             When(),
             "Length of a tick, for rows that carry times.",
             "1h",
-            "replay.tick_minutes",
+            "replay.minutes",
             ("world: replay",),
             "the clock's tick",
         ),

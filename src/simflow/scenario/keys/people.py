@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simflow.scenario.keys.platform import FEED
+from simflow.scenario.keys.platform import feed
 from simflow.scenario.kinds import Distributed, Fields, Key, ListOf, MapOf, Number, OneOf, Share, Text, When, Whole
 
 STANCE = Distributed(-1.0, 1.0)
@@ -16,7 +16,7 @@ TOPIC = Fields(
             "One sentence that says what the topic is.",
             "A plan to raise water bills.",
             "topics.about",
-            ("world: language", "memory: extraction"),
+            ("memory: extraction", "agents on a model"),
         ),
         Key(
             "scale",
@@ -24,7 +24,7 @@ TOPIC = Fields(
             "Verbs of stance -1, 0 and +1; they build the sentences that agents remember.",
             "[opposes, is unsure about, supports]",
             "topics.scale",
-            ("world: language", "memory: extraction", "memory: recall"),
+            ("memory: extraction", "memory: recall", "agents on a model"),
             "[opposes, is unsure about, supports]",
         ),
         Key(
@@ -99,7 +99,9 @@ PERSONA = Fields(
             "personas.stubbornness",
             ("world: dynamics",),
         ),
-        Key("feed", FEED, "A feed of its own for this persona.", "{kind: chronological}", "personas.feed", ("world: feed",)),
+        Key(
+            "feed", feed("personas.feed"), "A feed of its own for this persona.", "{kind: chronological}", "personas.feed", ("world: feed",)
+        ),
         Key("engine", Text(), "Engine that acts for this persona, if not the one of `models`.", "llm", "personas.engine", ("run: parts",)),
         Key("model", Text(), "Model that an endpoint knows, for this persona.", "small-instruct", "personas.model", ("agents on a model",)),
         Key("joins", When(), "When these residents appear.", "10d", "personas.joins", ("world: population",)),

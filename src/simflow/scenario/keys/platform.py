@@ -27,42 +27,45 @@ PARTS_OF_DAY: dict[str, range] = {"night": range(6), "morning": range(6, 10), "d
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-def _weight(name: str, doc: str, example: str, default: str) -> Key:
-    return Key(name, Number(0.0, 100.0), doc, example, f"feed.{name}", ("world: feed",), default)
+def feed(to: str) -> Fields:
+    """The keys of a feed. to: the plan value that they set."""
 
+    def weight(name: str, doc: str, example: str, default: str) -> Key:
+        return Key(name, Number(0.0, 100.0), doc, example, f"{to}.{name}", ("world: feed",), default)
 
-FEED = Fields(
-    "a feed",
-    (
-        Key(
-            "kind",
-            OneOf(("mix", "chronological", "hot", "interest", "follow_first"), "feeds"),
-            "How posts are ranked; `mix` weighs the terms below.",
-            "chronological",
-            "feed.kind",
-            ("world: feed",),
-            "mix",
+    return Fields(
+        "a feed",
+        (
+            Key(
+                "kind",
+                OneOf(("mix", "chronological", "hot", "interest", "follow_first"), "feeds"),
+                "How posts are ranked; `mix` weighs the terms below.",
+                "chronological",
+                f"{to}.kind",
+                ("world: feed",),
+                "mix",
+            ),
+            Key("posts", Whole(1, 1000), "Posts shown in one session.", "12", f"{to}.posts", ("world: feed",), "5"),
+            weight("recency", "Weight of newer posts.", "0.5", "0.4"),
+            weight("popularity", "Weight of liked and reposted posts.", "0.3", "0.3"),
+            weight("affinity", "Weight of posts on the reader's interests and near the reader's stance.", "0.2", "0.3"),
+            weight("follow", "Weight of posts by followed accounts.", "0.3", "0.3"),
+            Key(
+                "similarity",
+                Share(),
+                "Within affinity: nearness of stance against interest in the topic.",
+                "0.5",
+                f"{to}.similarity",
+                ("world: feed",),
+                "0.5",
+            ),
+            Key("explore", Share(), "Part of the feed from anywhere.", "20%", f"{to}.explore", ("world: feed",), "20%"),
+            Key("noise", Number(0.0, 10.0), "Randomness of the ranking.", "0.15", f"{to}.noise", ("world: feed",), "0.15"),
+            Key("horizon", When(), "Age after which a post is no longer shown.", "6d", f"{to}.horizon", ("world: feed",), "144 ticks"),
         ),
-        Key("posts", Whole(1, 1000), "Posts shown in one session.", "12", "feed.posts", ("world: feed",), "5"),
-        _weight("recency", "Weight of newer posts.", "0.5", "0.4"),
-        _weight("popularity", "Weight of liked and reposted posts.", "0.3", "0.3"),
-        _weight("affinity", "Weight of posts on the reader's interests and near the reader's stance.", "0.2", "0.3"),
-        _weight("follow", "Weight of posts by followed accounts.", "0.3", "0.3"),
-        Key(
-            "similarity",
-            Share(),
-            "Within affinity: nearness of stance against interest in the topic.",
-            "0.5",
-            "feed.similarity",
-            ("world: feed",),
-            "0.5",
-        ),
-        Key("explore", Share(), "Part of the feed from anywhere.", "20%", "feed.explore", ("world: feed",), "20%"),
-        Key("noise", Number(0.0, 10.0), "Randomness of the ranking.", "0.15", "feed.noise", ("world: feed",), "0.15"),
-        Key("horizon", When(), "Age after which a post is no longer shown.", "6d", "feed.horizon", ("world: feed",), "144 ticks"),
-    ),
-    short="kind",
-)
+        short="kind",
+    )
+
 
 PLATFORM = Fields(
     "platform",
@@ -85,7 +88,7 @@ PLATFORM = Fields(
             ("world: platform",),
             "[post, reply, repost, quote, like, dislike, follow, unfollow, mute]",
         ),
-        Key("feed", FEED, "What residents are shown.", "{posts: 12, recency: 0.5}", "platform.feed", ("world: feed",)),
+        Key("feed", feed("platform.feed"), "What residents are shown.", "{posts: 12, recency: 0.5}", "platform.feed", ("world: feed",)),
     ),
 )
 

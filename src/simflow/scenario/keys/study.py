@@ -88,62 +88,39 @@ ASK = Fields(
 )
 
 _CHECK = ("run: checks",)
-_TOPIC = Key("topic", Text(), "The topic; may be left out if there is one only.", "water tariff", "checks", _CHECK)
-_PERSONA = Key("persona", Text(), "Residents of this persona only.", "pensioner", "checks", _CHECK)
-_BETWEEN = Key("between", ListOf(Number(-1e9, 1e9), exactly=2), "Lowest and highest value that is fine.", "[5%, 95%]", "checks", _CHECK)
-_LEAST = Key("at_least", Number(-1e9, 1e9), "Lowest value that is fine.", "95%", "checks", _CHECK)
-_MOST = Key("at_most", Number(-1e9, 1e9), "Highest value that is fine.", "0.4", "checks", _CHECK)
 
-CHECKS: dict[str, Fields] = {
-    "covered": Fields(
-        "covered",
-        (
-            _TOPIC,
-            Key("by", When(end=True), "By when.", "100", "checks", _CHECK, "end"),
-            Key("at_least", Share(), "Part of the residents that saw a post on it.", "95%", "checks", _CHECK, "100%"),
-        ),
-    ),
-    "share": Fields(
-        "share",
-        (
-            _TOPIC,
-            Key("stance", Text(), "One of the three verbs of the topic's scale.", "opposes", "checks", _CHECK, required=True),
-            _PERSONA,
-            _BETWEEN,
-            _LEAST,
-            _MOST,
-        ),
-    ),
-    "measure": Fields(
-        "measure",
-        (
-            Key("name", Text(), "A measure's name.", "variance", "checks", _CHECK, required=True),
-            _TOPIC,
-            _PERSONA,
-            _BETWEEN,
-            _LEAST,
-            _MOST,
-            Key("at", When(end=True), "When it is taken.", "end", "checks", _CHECK, "end"),
-        ),
-    ),
-    "episodes": Fields(
-        "episodes", (Key("kind", Text(), "Kind of episode; all if left out.", "reply", "checks", _CHECK), _BETWEEN, _LEAST, _MOST)
-    ),
-}
 
-PATTERNS: dict[str, Fields] = {
-    "measure": Fields(
-        "measure",
-        (
-            Key("name", Text(), "A measure's name.", "variance", "patterns", _CHECK, required=True),
-            _TOPIC,
-            _PERSONA,
-            Key("value", Number(-1e9, 1e9), "What was observed.", "0.31", "patterns", _CHECK, required=True),
-            Key("tolerance", Number(0.0, 1e9), "How far off still counts as reproduced.", "0.05", "patterns", _CHECK, required=True),
-            Key("at", When(end=True), "When it is taken.", "end", "patterns", _CHECK, "end"),
-        ),
-    ),
-}
+def _kinds(to: str) -> dict[str, Fields]:
+    """What can be checked. to: the plan value that the keys set."""
+
+    def key(name: str, kind: Kind, doc: str, example: str, default: str = "", *, required: bool = False) -> Key:
+        return Key(name, kind, doc, example, to, _CHECK, default, required=required)
+
+    topic = key("topic", Text(), "The topic; may be left out if there is one only.", "water tariff")
+    persona = key("persona", Text(), "Residents of this persona only.", "pensioner")
+    name = key("name", Text(), "A measure's name.", "variance", required=True)
+    at = key("at", When(end=True), "When it is taken.", "end", "end")
+    between = key("between", ListOf(Number(-1e9, 1e9), exactly=2), "Lowest and highest value that is fine.", "[5%, 95%]")
+    least = key("at_least", Number(-1e9, 1e9), "Lowest value that is fine.", "95%")
+    most = key("at_most", Number(-1e9, 1e9), "Highest value that is fine.", "0.4")
+    if to == "patterns":
+        value = key("value", Number(-1e9, 1e9), "What was observed.", "0.31", required=True)
+        tolerance = key("tolerance", Number(0.0, 1e9), "How far off still counts as reproduced.", "0.05", required=True)
+        return {"measure": Fields("measure", (name, topic, persona, value, tolerance, at))}
+    by = key("by", When(end=True), "By when.", "100", "end")
+    seen = key("at_least", Share(), "Part of the residents that saw a post on it.", "95%", "100%")
+    verb = key("stance", Text(), "One of the three verbs of the topic's scale.", "opposes", required=True)
+    kind = key("kind", Text(), "Kind of episode; all if left out.", "reply")
+    return {
+        "covered": Fields("covered", (topic, by, seen)),
+        "share": Fields("share", (topic, verb, persona, between, least, most)),
+        "measure": Fields("measure", (name, topic, persona, between, least, most, at)),
+        "episodes": Fields("episodes", (kind, between, least, most)),
+    }
+
+
+CHECKS = _kinds("checks")
+PATTERNS = _kinds("patterns")
 
 
 class Single(Fields):
