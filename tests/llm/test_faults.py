@@ -33,7 +33,7 @@ def _once(fault, kit):
         pytest.param(Reply(GARBAGE, 502), id="502 in HTML"),
         pytest.param(Reply(GARBAGE), id="200 in HTML"),
         pytest.param(Reply({"error": "overloaded"}), id="200 that is no completion"),
-        pytest.param(Reply(completion("x"), hang=3.0), id="timeout"),
+        pytest.param(Reply(completion("x"), hang=9.0), id="timeout"),
         pytest.param(Reply(completion("x"), drip=0.05), id="slow stream"),
         pytest.param(Reply(completion("x"), cut=30), id="cut connection"),
         pytest.param(Reply(completion("x"), cut=0), id="cut before the first byte"),
@@ -43,7 +43,8 @@ def test_passing_fault_costs_one_retry_and_loses_nothing(fault, kit):
     script = _once(fault, kit)
     batch = kit.passages(8)
     with serving(script) as url:
-        room = kit.room_at(url, timeout=0.8, concurrency=1)
+        slow = fault.hang or fault.drip
+        room = kit.room_at(url, timeout=3.0 if slow else 30.0, concurrency=1)
         result = ModelExtractor(kit.a_cell(), room, size=8).extract(batch)
     kit.accounted(batch, result)
     assert len({f.episode for f in result.findings}) == 8

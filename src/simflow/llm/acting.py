@@ -42,8 +42,8 @@ class _Closed(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema without titles."""
-        return cast("dict[str, Any]", untitled(super().model_json_schema(*args, **kwargs)))
+        """The schema without titles but its own."""
+        return {**untitled(super().model_json_schema(*args, **kwargs)), "title": cls.__name__}
 
 
 def stable(actions: tuple[str, ...], topics: tuple[str, ...]) -> str:

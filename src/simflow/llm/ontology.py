@@ -73,8 +73,8 @@ class _Closed(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema without titles, which say nothing and are paid for in each call."""
-        return cast("dict[str, Any]", untitled(super().model_json_schema(*args, **kwargs)))
+        """The schema without titles but its own, which Instructor asks for: titles say nothing and are paid for in each call."""
+        return {**untitled(super().model_json_schema(*args, **kwargs)), "title": cls.__name__}
 
 
 def untitled(value: Any) -> Any:

@@ -127,6 +127,7 @@ class Room:
         note: dict[str, Any] = {}
 
         def create(**request: Any) -> ChatCompletion:
+            note["called"] = True
             try:
                 return self._create(question, model, note, _strict(request))
             except Exception as error:
@@ -177,7 +178,9 @@ class Room:
             raise Unusable("truncated", f"the answer was cut at {question.most} tokens") from None
         except (instructor.core.InstructorRetryException, ValueError, TypeError, AttributeError, AssertionError, LookupError) as error:
             if "error" in note:
-                raise note["error"] from None  # ours, and not a fault of the answer
+                raise note["error"] from None  # of the call, not of the answer
+            if "called" not in note:
+                raise  # nothing was asked yet: a fault of ours
             raise Unusable("invalid", _short(error.__cause__ or error)) from None
         return value, value._raw_response  # noqa: SLF001 - Instructor's documented place for the completion
 

@@ -6,6 +6,7 @@ import json
 import random
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -54,6 +55,7 @@ class Wire:
             max_retries=0,
             timeout=openai.Timeout(endpoint.timeout, connect=min(10.0, endpoint.timeout)),
         )
+        weakref.finalize(self, self.client.close)  # connections are kept open between calls, and closed with the wire
         self.given_up = False
         self._unknown: set[str] = set()  # parameters that this endpoint turned out not to take
         self._lock = threading.Lock()
