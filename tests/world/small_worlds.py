@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def run(cell: Cell, cuts: Sequence[int] | None = None, settings: Settings | None
     state = engine.begin()
     edges = sorted({0, cell.clock.ticks, *(cuts or ())})
     steps = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         steps.append(engine.advance(state, start, stop))
         state = steps[-1].state
     return Step(

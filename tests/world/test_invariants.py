@@ -156,7 +156,7 @@ def test_a_standard_world_is_alive(standard):
     cell, step = standard
     kinds = columns(step.episodes)["kind"].tolist()
     assert {"post", "reply", "repost", "quote", "like", "dislike", "follow", "unfollow"} <= set(kinds)
-    assert len({e for e in step.episodes["actor"].to_pylist()}) > 0.8 * cell.personas[0].count * 3
+    assert len(set(step.episodes["actor"].to_pylist())) > 0.8 * cell.personas[0].count * 3
 
 
 def test_sentences_name_who_did_what_to_whom(standard):

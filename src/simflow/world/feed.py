@@ -182,7 +182,11 @@ def rank(
     if hidden is not None:
         keep &= ~hidden[post[:, AUTHOR]]
     key, who, row, reader, post = key[keep], who[keep], row[keep], reader[keep], post[keep]
-    score = _scores(society, draws, settings, ranking, tick, reader, post, (key & 1) == 0)
+    follows = (key & 1) == 0
+    # A followed account's post may have come another way.
+    others = np.flatnonzero(~follows)
+    follows[others] = (society.follows[reader[others]] == post[others, AUTHOR][:, None]).any(axis=1)
+    score = _scores(society, draws, settings, ranking, tick, reader, post, follows)
     order = np.argsort((who << 40) | (_TOP - np.rint(score * _SCALE).astype(np.int64)), kind="stable")
     who = who[order]
     place = np.arange(len(who)) - np.searchsorted(who, np.arange(len(agents)))[who]
