@@ -17,6 +17,7 @@ import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from simflow.episode import TABLES, sentence, vectors_schema
+from simflow.plan import Cell, Check, Clock, Event, Limits, Persona, Topic, canonical
 from simflow.runs import Ledger, Progress, RunRecord, WindowRecord
 
 NOW = 1_790_000_000.0
@@ -54,26 +55,27 @@ class Made:
     windows: tuple[WindowRecord, ...]
 
 
-def cell_values(ticks: int, window: int, **limits: object) -> dict[str, object]:
-    """As much of a resolved cell as the terminal reads."""
-    return {
-        "scenario": "water-tariff",
-        "variant": "price",
-        "seed": 7,
-        "topics": [{"name": t, "scale": ["opposes", "is unsure about", "supports"]} for t in TOPICS],
-        "personas": [{"name": p, "count": 75} for p in dict.fromkeys(p for _, _, p in NAMES)],
-        "clock": {"ticks": ticks, "window": window, "minutes": 60},
-        "events": [
-            {"name": "announcement", "verb": "post", "at": ticks // 8},
-            {"name": "leak map", "verb": "post", "at": ticks // 2},
-        ],
-        "limits": limits or {"tokens": 5_000_000, "cost": 20.0, "hours": None},
-        "checks": [{"kind": "covered", "args": {"topic": "water tariff", "by": 100, "at_least": 0.95}}],
-        "memory": {"persona_tokens": 160, "relation_tokens": 200, "episode_tokens": 440},
-    }
+def make_cell(ticks: int, window: int, variant: str = "price") -> Cell:
+    """A resolved cell."""
+    return Cell(
+        scenario="water-tariff",
+        variant=variant,
+        sweep={},
+        seed=7,
+        topics=tuple(Topic(t, words=(t.split()[-1],)) for t in TOPICS),
+        personas=tuple(Persona(p, 75) for p in dict.fromkeys(p for _, _, p in NAMES)),
+        clock=Clock(ticks=ticks, window=window),
+        events=(
+            Event("announcement", "post", ticks // 8, text="From 1 May household water bills rise by 18%."),
+            Event("leak map", "post", ticks // 2, text="We found 312 leaks in the old town."),
+        ),
+        checks=(Check("covered", {"topic": "water tariff", "by": 100, "at_least": 0.95}),),
+        limits=Limits(tokens=5_000_000, cost=20.0),
+        about="Does explaining the leaks soften opposition?",
+    )
 
 
-def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.Table], pa.Table, dict[str, int]]:
+def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Tables of one window, the same for the same arguments."""
     rng = np.random.default_rng(1000 + number)
     agents = [
@@ -196,6 +198,20 @@ def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.
                 "learnt": stop,
             }
         )
+    claims = [
+        {
+            "claim": e["edge"] * 100 + k,
+            **{c: e[c] for c in ("kind", "of", "on_agent", "on_topic", "about", "value", "learnt")},
+            "confidence": 0.8,
+            "tick": next((r["tick"] for r in rows if r["episode"] == episode), start),
+            "episode": episode,
+            "quote": None,
+            "extractor": "builtin-1",
+        }
+        for e in edges
+        if e["version"] == 1
+        for k, episode in enumerate(e["evidence"])
+    ]
     personas = [
         {
             "agent": i,
@@ -210,13 +226,22 @@ def tables(number: int, start: int, stop: int, each: int) -> tuple[dict[str, pa.
         "agents": pa.Table.from_pylist(agents if number == 0 else [], TABLES["agents"]),
         "episodes": pa.Table.from_pylist(rows, TABLES["episodes"]),
         "exposures": pa.Table.from_pylist(exposures, TABLES["exposures"]),
+        "claims": pa.Table.from_pylist(claims, TABLES["claims"]),
         "edges": pa.Table.from_pylist(edges, TABLES["edges"]),
         "personas": pa.Table.from_pylist(personas, TABLES["personas"]),
     }
     kinds: dict[str, int] = {}
     for r in rows:
         kinds[str(r["kind"])] = kinds.get(str(r["kind"]), 0) + 1
-    return made, vectors_schema(4).empty_table(), kinds
+    return made, kinds
+
+
+def embedded(episodes: pa.Table, cell: Cell) -> pa.Table:
+    """Vectors of the texts, by the real sentence model."""
+    from simflow.memory.embedders import load
+    from simflow.memory.vectors import embed
+
+    return embed(episodes, load(cell))
 
 
 def make_run(
@@ -238,21 +263,23 @@ def make_run(
     cost: float = 0.0,
     about: dict[str, object] | None = None,
     log: bool = True,
+    variant: str = "price",
+    vectors: bool = False,
 ) -> Made:
     """A run whose first `done` of `of` windows are committed."""
     from simflow.store import Store
 
     record = RunRecord(f"{scenario}/{stamp}-{cell}", home / "runs" / scenario / f"{stamp}-{cell}")
     ledger = Ledger(record)
-    values = cell_values(of * size, size)
+    made_cell = make_cell(of * size, size, variant)
     ledger.begin(
         {
             "scenario": scenario,
             "file": f"scenarios/{scenario}.yaml",
-            "variant": "price",
+            "variant": variant,
             "seed": 7,
-            "about": "Does explaining the leaks soften opposition?",
-            "cell": values,
+            "about": made_cell.about,
+            "cell": canonical(made_cell),
             **(about or {}),
         }
     )
@@ -264,12 +291,13 @@ def make_run(
         key = hashlib.sha256(f"{scenario} {cell} {stamp} {number}".encode()).hexdigest()
         rows = {"episodes": each, "exposures": each * 4, "edges": 24}
         if data:
-            made, vectors, kinds = tables(number, start, stop, each)
+            made, kinds = tables(number, start, stop, each)
+            table = embedded(made["episodes"], made_cell) if vectors else vectors_schema(4).empty_table()
             window = store.windows.commit(
                 key,
                 about={"start": start, "stop": stop, "number": number, "queue": (7 * number) % 19},
                 tables=made,
-                vectors=vectors,
+                vectors=table,
                 truth={},
                 state={},
             )
@@ -396,7 +424,7 @@ class Kit:
     @staticmethod
     def text(app) -> str:
         """The words on the screen, line by line."""
-        width, height = app.size
+        height = app.size.height
         lines = app.screen._compositor.render_strips()
         return "\n".join(strip.text for strip in lines[:height])
 
@@ -406,6 +434,7 @@ def home(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "city" / ".simflow"
     folder.mkdir(parents=True)
     monkeypatch.setenv("SIMFLOW_HOME", str(folder))
+    monkeypatch.chdir(folder.parent)
     for name in ("NO_COLOR", "SIMFLOW_THEME"):
         monkeypatch.delenv(name, raising=False)
     return folder

@@ -60,6 +60,7 @@ class SimflowApp(ReadingApp):
         self.notify_by = notify_by
         self.notices = Notices()
         self.launched: list[control.Launched] = []
+        self._can: object = None
         for each in THEMES:
             self.register_theme(each)
         wanted = theme or os.environ.get("SIMFLOW_THEME") or ("simflow-ansi" if few_colours() else "simflow-dark")
@@ -103,7 +104,10 @@ class SimflowApp(ReadingApp):
         """Have the screen that is on show what is known."""
         if isinstance(self.screen, Page):
             self.screen.news()
-            self.refresh_bindings()
+            can = (self.current_mode, self.selected.state if self.selected else "", self.comparison is not None, len(self.choice.back) > 0)
+            if can != self._can:  # the footer is made anew: only when other keys work
+                self._can = can
+                self.refresh_bindings()
 
     # ----------------------------------------------------------------------------------------------------------- going about
 

@@ -48,6 +48,12 @@ def scenario_files(homes: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def near(path: Path) -> Path:
+    """The path as one would write it from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def examine(path: Path) -> Verdict:
     """Problems of a file, all at once; quick, imports neither numpy nor Arrow."""
     from simflow.scenario import check  # noqa: PLC0415 - when a scenario is looked at, not before
@@ -55,7 +61,7 @@ def examine(path: Path) -> Verdict:
 
     seen = stamp(path)
     try:
-        plan, problems = check(path)
+        plan, problems = check(near(path))
     except (SimflowError, OSError, ValueError) as error:
         return Verdict(path, seen, trouble=str(error))
     told = tuple((p.severity, p.message, tuple(p.render().splitlines())) for p in problems)
@@ -66,7 +72,12 @@ def outlook(path: Path, home: Path) -> tuple[str, ...]:
     """What `simflow plan` says: the same words as on the command line, from a process of its own, without a forecast."""
     environment = {**os.environ, "SIMFLOW_HOME": str(home), "NO_COLOR": "1"}
     done = subprocess.run(  # noqa: S603 - our own command, the path is one argument
-        [*simflow(), "plan", str(path), "--no-forecast", "--yes"], capture_output=True, text=True, env=environment, check=False, timeout=300
+        [*simflow(), "plan", str(near(path)), "--no-forecast", "--yes"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=300,
     )
     return tuple((done.stdout or done.stderr).splitlines())
 

@@ -11,10 +11,10 @@ def wrapped(text: str, width: int) -> list[str]:
         return []
     lines: list[str] = []
     for part in text.split("\n"):
-        line = ""
-        for word in part.split(" "):
-            if not line:
-                line = word
+        line = part[: len(part) - len(part.lstrip(" "))]  # an indented line stays indented
+        for word in part.lstrip(" ").split(" "):
+            if not line.strip():
+                line += word
             elif cell_len(line) + 1 + cell_len(word) <= width:
                 line += " " + word
             else:

@@ -85,12 +85,11 @@ and what is **being said** on the topics now. Each kind has a hard cap in tokens
             yield Panel("budget", id="budget")
             with Horizontal(id="answer"):
                 yield Rows(
-                    Column("from", 10),
+                    Column("from", 12),
                     Column("worth", 6, right=True, rank=1),
                     Column("tokens", 6, right=True, rank=2),
                     Column("tick", 6, right=True, rank=3),
                     Column("line", 24, grow=3),
-                    Column("why left out", 16, grow=1, rank=4),
                     id="lines",
                     opens="",
                     empty="press i, write a situation, press enter",
@@ -263,8 +262,7 @@ def _row(key: str, line: Line, why: str) -> Row:
             (f"{line.value:.3f}", "dim"),
             (str(line.tokens), "dim"),
             (str(line.tick) if line.tick is not None else "", "faint"),
-            (plain(line.text), "dim" if why else ""),
-            (plain(why), "warn"),
+            ((f"left out: {plain(why)}  ", "warn"), (plain(line.text), "dim")) if why else plain(line.text),
         ),
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -16,6 +17,7 @@ from simflow_tui.pages.page import Deed, Page, matches
 from simflow_tui.scenarios import Verdict, scenario_files, stamp
 from simflow_tui.tones import Span
 from simflow_tui.widgets.rows import Column, Row, Rows
+from simflow_tui.wrap import wrapped
 
 
 class PlanPage(Page):
@@ -89,7 +91,8 @@ it. Save the file in your editor and the right side follows. `n` starts a run of
             lines += problem_lines(severity, told)
         if verdict.ok:
             lines += [plan_line(line) for line in verdict.plan] if verdict.plan is not None else [[("planning…", "dim")]]
-        words.show([Row(str(i), (tuple(line) or "",)) for i, line in enumerate(lines)])
+        room = max(20, words.size.width - 2)
+        words.show([Row(str(i), (tuple(line) or "",)) for i, line in enumerate(folded(lines, room))])
 
     def path(self) -> tuple[list[str], list[Span]]:
         """The file and its verdict."""
@@ -115,6 +118,19 @@ it. Save the file in your editor and the right side follows. `n` starts a run of
         if event.row and event.rows.has_focus:
             self.desk.choice.scenario = Path(event.row.key)
             self.news()
+
+
+def folded(lines: Iterable[list[Span]], width: int) -> Iterator[list[Span]]:
+    """Lines that are too long, cut at words, what is cut off standing under its text."""
+    for line in lines:
+        *head, (text, tone) = line or [("", "")]
+        if head and head[-1][0].endswith("|"):  # source and caret keep their places
+            yield line
+            continue
+        indent = sum(cell_len(t) for t, _ in head)
+        first, *rest = wrapped(text, max(10, width - indent))
+        yield [*head, (first, tone)]
+        yield from ([(" " * indent, ""), (part, tone)] for part in rest)
 
 
 def problem_lines(severity: str, told: tuple[str, ...]) -> list[list[Span]]:
