@@ -12,11 +12,17 @@ import click
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--pool", is_flag=True, help="Ask each question of all conversations together, instead of its own.")
+@click.option(
+    "--scope",
+    type=click.Choice(["auto", "conversation", "pool"]),
+    default="auto",
+    show_default=True,
+    help="Ask each question of its own conversation, or of all together; auto pools where most conversations have at most ten turns.",
+)
 @click.option("--embedder", default="builtin", show_default=True, help="Which embedder, by its entry point's name.")
 @click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Where vectors are kept; default: the project's .simflow.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def corpus(folder: Path, embedder: str, cache: Path | None, *, pool: bool, as_json: bool) -> None:
+def corpus(folder: Path, scope: str, embedder: str, cache: Path | None, *, as_json: bool) -> None:
     """Rank the turns of FOLDER/episodes.jsonl for each question of FOLDER/questions.jsonl, by each arm and by plain BM25.
 
     The settings are the same for every folder. Shares are means over questions, with 95 % intervals.
@@ -26,9 +32,8 @@ def corpus(folder: Path, embedder: str, cache: Path | None, *, pool: bool, as_js
     from simflow.memory.embedders import named
     from simflow.runs import home
 
-    read_in = read(folder, pooled=pool)
+    read_in = read(folder, pooled={"auto": None, "conversation": False, "pool": True}[scope])
     result = evaluate(read_in, named(embedder), cache=cache or home() / "cache" / "embeddings", progress=count)
-    result["scope"] = "pool" if pool else "conversation"
     click.echo(json.dumps(result, indent=1, ensure_ascii=False) if as_json else table(result))
 
 
@@ -42,7 +47,9 @@ def table(result: dict[str, Any]) -> str:
     """The figures of each arm in percent, and recall at 10 by category."""
     from simflow.evaluation.corpus_scores import MEASURES
 
-    lines = [f"{result['corpus']}: {result['n']} questions, {result['conversations']} conversations, {result['turns']} turns"]
+    lines = [
+        f"{result['corpus']}: {result['n']} questions, {result['conversations']} conversations, {result['turns']} turns, asked by {result['scope']}"
+    ]
     lines += [f"  {count} {what}" for what, count in result["notes"].items()]
     lines.append(f"{'':10}" + "".join(f"{m.replace('_', ' '):>26}" for m in MEASURES))
     for arm, row in result["arms"].items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +13,23 @@ from simflow.episode import sentence
 from simflow.errors import BadInput, NotFound
 
 EPISODES, QUESTIONS = "episodes.jsonl", "questions.jsonl"
+SMALL = 10
+"""Turns of a conversation of which a ranking of ten tells nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing that was said. `text` holds what was written and, in brackets, what a picture shows; `at` sorts turns in time."""
+    """One thing that was said. `text` holds what was written and, in brackets, what a picture shows.
+
+    Turns are in order of `ts`, if all have one, then of `at`: tick, place in the conversation, line.
+    """
 
     id: str
     actor: str
     text: str
     session: str | None
-    at: tuple[Any, ...]
+    ts: str
+    at: tuple[float, ...]
 
     @property
     def sentence(self) -> str:
@@ -32,13 +39,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the places of its evidence among the turns of its conversation. asof: turns from here on are not known yet."""
+    """A question and the places of its evidence among the turns of its conversation.
+
+    A time at which it was asked (`asof`) is not read: in a published set, one evidence turn in thirteen lies after its question.
+    """
 
     id: str
     category: str
     text: str
     evidence: tuple[int, ...]
-    known: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,7 @@ class Corpus:
 
     name: str
     talks: tuple[Talk, ...]
+    pooled: bool
     notes: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -64,12 +74,18 @@ class Corpus:
         return sum(len(t.questions) for t in self.talks)
 
 
-def read(folder: Path, *, pooled: bool = False) -> Corpus:
-    """Read `episodes.jsonl` and `questions.jsonl`. pooled: all conversations as one, so that each question is asked of everything.
+def read(folder: Path, *, pooled: bool | None = None) -> Corpus:
+    """Read `episodes.jsonl` and `questions.jsonl`.
+
+    pooled: all conversations as one, so that each question is asked of everything; None does so where half of the conversations have at
+    most ten turns, of which the best ten would be all.
 
     Raises NotFound for a missing file, BadInput with file and line for a row that cannot be used.
     """
     rows = list(_rows(folder / EPISODES, ("id", "text")))
+    if pooled is None:
+        sizes = sorted(Counter(str(row.get("conv") or "") for _, row in rows).values())
+        pooled = bool(sizes) and sizes[(len(sizes) - 1) // 2] <= SMALL
     seen: dict[str, str] = {}
     talks: dict[str, list[Turn]] = {}
     notes: dict[str, int] = {}
@@ -79,8 +95,9 @@ def read(folder: Path, *, pooled: bool = False) -> Corpus:
         conversation = "" if pooled else str(row.get("conv") or "")
         seen[row["id"]] = conversation
         talks.setdefault(conversation, []).append(_turn(row, line, folder))
+    timed = all(turn.ts for turns in talks.values() for turn in turns)
     for turns in talks.values():
-        turns.sort(key=lambda t: t.at)
+        turns.sort(key=lambda t: (t.ts if timed else "", *t.at))
     place = {name: {turn.id: at for at, turn in enumerate(turns)} for name, turns in talks.items()}
     questions: dict[str, list[Question]] = {}
     for line, row in _rows(folder / QUESTIONS, ("id", "question")):
@@ -95,7 +112,8 @@ def read(folder: Path, *, pooled: bool = False) -> Corpus:
         name = seen[known[0]]
         if any(seen[e] != name for e in known):
             raise BadInput(
-                f"{folder / QUESTIONS}:{line}: the evidence lies in several conversations", hint="--pool asks all conversations as one"
+                f"{folder / QUESTIONS}:{line}: the evidence lies in several conversations",
+                hint="--scope pool asks all conversations as one",
             )
         questions.setdefault(name, []).append(
             Question(
@@ -103,7 +121,6 @@ def read(folder: Path, *, pooled: bool = False) -> Corpus:
                 str(row.get("category") or "all"),
                 str(row["question"]),
                 tuple(sorted(place[name][e] for e in known)),
-                _known(talks[name], row.get("asof")),
             )
         )
     _count(notes, "episodes without text", sum(not t.text for turns in talks.values() for t in turns))
@@ -112,24 +129,18 @@ def read(folder: Path, *, pooled: bool = False) -> Corpus:
         raise BadInput(
             f"{folder / QUESTIONS} has no question with evidence", hint="evidence: [ids of episodes], one list for each question"
         )
-    return Corpus(folder.name, found, notes)
+    return Corpus(folder.resolve().name, found, pooled, notes)
 
 
 def _turn(row: dict[str, Any], line: int, folder: Path) -> Turn:
     caption = row.get("image_caption")
     text = f"{row['text'] or ''} [picture: {caption}]" if caption else row["text"] or ""
     try:
-        at = (float(row.get("tick") or 0), str(row.get("ts") or ""), float(row.get("seq") or 0), line)
+        at = (float(row.get("tick") or 0), float(row.get("seq") or 0), line)
     except (TypeError, ValueError) as error:
         raise BadInput(f"{folder / EPISODES}:{line}: tick and seq are numbers ({error})") from error
-    session = row.get("session")
-    return Turn(str(row["id"]), str(row.get("actor") or "somebody"), str(text).strip(), None if session is None else str(session), at)
-
-
-def _known(turns: list[Turn], asof: object) -> int:
-    if not asof:
-        return len(turns)
-    return sum(not t.at[1] or t.at[1] <= str(asof) for t in turns)
+    session = None if row.get("session") is None else f"{row.get('conv')}/{row['session']}"
+    return Turn(str(row["id"]), str(row.get("actor") or "somebody"), str(text).strip(), session, str(row.get("ts") or ""), at)
 
 
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -48,6 +48,7 @@ def evaluate(
     return {
         "corpus": corpus.name,
         "n": corpus.questions,
+        "scope": "pool" if corpus.pooled else "conversation",
         "conversations": len(corpus.talks),
         "turns": sum(len(t.turns) for t in corpus.talks),
         "notes": corpus.notes,
@@ -64,22 +65,21 @@ def _vectors(corpus: Corpus, embedder: Embedder, cache: Path | None, progress: P
 
 
 def _rankings(talk: Talk, vectors: Mapping[str, Any], weights: Weights | None) -> list[tuple[str, Question, list[int]]]:
+    turns = talk.turns
+    conversation = Conversation(
+        [t.text for t in turns],
+        [t.actor for t in turns],
+        [t.session for t in turns],
+        np.array([vectors[t.sentence] for t in turns], np.float32),
+        weights=weights,
+    )
+    plain = Lexicon([plain_terms(t.sentence) for t in turns], b=0.75)
     found = []
-    for known in sorted({q.known for q in talk.questions}):
-        turns = talk.turns[:known]
-        conversation = Conversation(
-            [t.text for t in turns],
-            [t.actor for t in turns],
-            [t.session for t in turns],
-            np.array([vectors[t.sentence] for t in turns], np.float32).reshape(len(turns), -1),
-            weights=weights,
-        )
-        plain = Lexicon([plain_terms(t.sentence) for t in turns], b=0.75)
-        for question in (q for q in talk.questions if q.known == known):
-            arms = conversation.arms(question.text, vectors[question.text])
-            found += [(arm, question, conversation.best(arms, arm, 10).tolist()) for arm in ARMS]
-            scores = plain.scores(plain_terms(question.text))
-            found.append((BASELINE, question, np.argsort(-scores, kind="stable")[:10].tolist()))
+    for question in talk.questions:
+        arms = conversation.arms(question.text, vectors[question.text])
+        found += [(arm, question, conversation.best(arms, arm, 10).tolist()) for arm in ARMS]
+        scores = plain.scores(plain_terms(question.text))
+        found.append((BASELINE, question, np.argsort(-scores, kind="stable")[:10].tolist()))
     return found
 
 
@@ -90,7 +90,7 @@ def _judge(talk: Talk, question: Question, ranking: Sequence[int]) -> dict[str, 
     sessions = {talk.turns[e].session for e in wanted} - {None}
     if sessions:
         judged["session_any_at_10"] = float(any(talk.turns[row].session in sessions for row in ranking))
-    times = {talk.turns[e].at[:3] for e in wanted}
+    times = {(talk.turns[e].ts, *talk.turns[e].at[:2]) for e in wanted}
     if len(times) > 1:
         first = next((row for row in ranking if row in wanted), None)
         judged["newest_first"] = float(first == max(wanted))

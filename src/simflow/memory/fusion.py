@@ -16,6 +16,7 @@ import numpy.typing as npt
 from simflow.memory.lexical import Lexicon, terms
 
 Scores = npt.NDArray[np.float64]
+HEAD = 5
 ARMS = ("vector", "lexical", "recency", "graph", "hybrid")
 
 
@@ -24,17 +25,18 @@ class Weights:
     """Of the fusion. meaning: of the vectors, against 1 - meaning of the words. near, next: what a turn gets from those 1 and 2 turns away.
 
     speaker: bonus for turns of somebody whom the question names. session: of the words of the whole session. graph: of the walk.
-    spread: what each further turn of a session loses in the choice of the best. same: cosine from which turns are about the same thing.
+    spread: what the turns of a session lose, once one of them is among the best. alike: share of
+    the best turn's meaning from which a turn answers about as well; among the first five, such turns are told newest first.
     """
 
     meaning: float = 0.6
-    near: float = 0.2
-    next: float = 0.1
-    speaker: float = 0.5
+    near: float = 0.3
+    next: float = 0.15
+    speaker: float = 0.6
     session: float = 0.2
     graph: float = 0.2
-    spread: float = 0.1
-    same: float = 0.5
+    spread: float = 2.5
+    alike: float = 0.45
 
 
 class Conversation:
@@ -86,7 +88,7 @@ class Conversation:
         scores = arms[arm]
         if arm != "hybrid":
             return np.lexsort((-np.arange(self.size), -scores))[:top]
-        return self._newest_first(self._spread(scores, top))
+        return self._newest_first(self._spread(scores, top), arms["vector"])
 
     def _fuse(self, asked: Sequence[str], meaning: Scores, words: Scores, walk: Scores) -> Scores:
         w = self.weights
@@ -143,32 +145,25 @@ class Conversation:
         return out
 
     def _spread(self, scores: Scores, top: int) -> list[int]:
-        left = list(np.lexsort((-np.arange(self.size), -scores))[: 6 * top])
-        met: dict[int, int] = {}
+        left = list(np.lexsort((-np.arange(self.size), -scores))[: 10 * top])
+        met: set[int] = set()
         chosen: list[int] = []
         while left and len(chosen) < top:
-            best = max(left, key=lambda row: scores[row] - self.weights.spread * met.get(int(self.session[row]), 0))
+            best = max(left, key=lambda row: scores[row] - self.weights.spread * (int(self.session[row]) in met))
             left.remove(best)
             chosen.append(int(best))
-            met[int(self.session[best])] = met.get(int(self.session[best]), 0) + 1
+            met.add(int(self.session[best]))
         return chosen
 
-    def _newest_first(self, chosen: list[int]) -> npt.NDArray[np.int64]:
-        # Turns about the same thing keep the places they have together, and the newest takes the first of them.
+    def _newest_first(self, chosen: list[int], meaning: Scores) -> npt.NDArray[np.int64]:
+        # Of several statements that answer about as well, the newest is what holds. Only the head is put in order, so that what is
+        # among the best five or ten stays among them.
         rows = np.array(chosen, np.int64)
-        if not len(rows):
-            return rows
-        near = self.vectors[rows] @ self.vectors[rows].T >= self.weights.same
-        group = list(range(len(rows)))
-        for i in range(len(rows)):
-            for j in range(i):
-                if near[i, j] and group[i] != group[j]:
-                    group = [group[j] if g == group[i] else g for g in group]
-        out = rows.copy()
-        for number in set(group):
-            places = [i for i, g in enumerate(group) if g == number]
-            out[places] = np.sort(rows[places])[::-1]
-        return out
+        head = rows[:HEAD]
+        if len(head):
+            fitting = np.flatnonzero(meaning[head] >= self.weights.alike * meaning[head].max())
+            rows[fitting] = np.sort(head[fitting])[::-1]
+        return rows
 
 
 def standard(scores: Scores) -> Scores:
