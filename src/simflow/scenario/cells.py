@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from pathlib import Path
 
 from simflow.plan import Cell
@@ -23,9 +24,9 @@ def cells(tree: Table, folder: Path, reader: Reader) -> list[Cell]:
     problems = reader.problems
     experiment = at(tree, ("experiment",))
     variants = _variants(tree, problems)
-    sweeps = _sweeps(tree, problems)
+    axes = _sweeps(tree, problems)
     repeats = _repeats(experiment)
-    count = len(variants) * len(sweeps) * repeats
+    count = len(variants) * math.prod(len(axis) for axis in axes) * repeats
     if count > MAX_CELLS:
         where = experiment.span if experiment else tree.span
         problems.append(Problem("SF603", f"{count:,} cells; at most {MAX_CELLS:,}", where, "fewer repeats, variants or sweep values"))
@@ -33,7 +34,7 @@ def cells(tree: Table, folder: Path, reader: Reader) -> list[Cell]:
     made: list[Cell] = []
     used: set[str] = set()
     bare = dataclasses.replace(tree, entries={k: v for k, v in tree.entries.items() if k != "vars"})
-    for (variant, changes), values in itertools.product(variants, sweeps):
+    for (variant, changes), *values in itertools.product(variants, *axes):
         composer = Composer(problems)
         resolved = composer.override(composer.override(tree, changes), values)
         variables = at(resolved, ("vars",))
@@ -74,7 +75,7 @@ def _allowed(changes: Table, problems: list[Problem]) -> list[Entry]:
 def _sweeps(tree: Table, problems: list[Problem]) -> list[list[Entry]]:
     found = at(tree, ("experiment", "sweep"))
     if not isinstance(found, Table):
-        return [[]]
+        return []
     axes: list[list[Entry]] = []
     for entry in found:
         if not isinstance(entry.value, Items) or not entry.value.items or not _allowed(Table({entry.name: entry}, found.span), problems):
@@ -85,7 +86,7 @@ def _sweeps(tree: Table, problems: list[Problem]) -> list[list[Entry]]:
                 problems.append(Problem("SF604", f"{shown(item)} is swept twice", item.span, "take one out"))
             seen.add(repr(plain(item)))
         axes.append([Entry(entry.key, item) for item in entry.value.items])
-    return [list(combination) for combination in itertools.product(*axes)]
+    return axes
 
 
 def _repeats(experiment: Node | None) -> int:

@@ -142,6 +142,9 @@ class Filler:
     used: set[str] = field(default_factory=set)
     _done: dict[str, Node | None] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
+    _written: int = 0
+    _full: bool = False
+    _missing: set[tuple[str, Span]] = field(default_factory=set)
 
     def fill(self, node: Node, *, file: bool = False) -> Node:
         """The tree with variables filled in all values; the same object where nothing was to fill."""
@@ -181,19 +184,30 @@ class Filler:
             return value.text
 
         text = _VARIABLE.sub(one, node.text)
+        self._written += len(text)
+        if self._written > source.MAX_BYTES:
+            if not self._full:
+                self.problems.append(Problem("SF103", f"more than {source.MAX_BYTES:,} characters once variables are filled", node.span))
+            self._full = True
+            return node
         return Scalar(text, text if node.quoted else source.resolve(text), node.span, node.quoted)
 
     def _value(self, name: str, node: Scalar) -> Node | None:
-        where = node.span.within("${" + name + "}")
         if name in OUTSIDE:
+            where = node.span.within("${" + name + "}")
             self.problems.append(Problem("SF203", f"${{{name}}} may stand in `file:` only", where))
             return None
         if name not in self.variables:
+            if (name, node.span) in self._missing:
+                return None
+            self._missing.add((name, node.span))
+            where = node.span.within("${" + name + "}")
             hint = did_you_mean(name, self.variables, "variables") if self.variables else f"define it: `vars: {{{name or 'name'}: ...}}`"
             self.problems.append(Problem("SF203", f"the variable '{name}' is not defined", where, hint))
             return None
         self.used.add(name)
         if name in self._open:
+            where = node.span.within("${" + name + "}")
             self.problems.append(Problem("SF203", f"the variable '{name}' is made from itself", where))
             return None
         if name not in self._done:

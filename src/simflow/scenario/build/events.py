@@ -36,7 +36,9 @@ def _event(context: Context, name: str, section: Section, feed: Feed) -> Event |
         if key in section and verb not in {"post", "broadcast"}:
             context.reader.add("SF412", f"'{key}' belongs to a post or broadcast, not to a {verb}", section.key(key), "take it out")
     if "to" in section and verb == "post":
-        context.reader.add("SF412", "a post reaches whoever the feeds show it to", section.key("to"), "use `broadcast:` to show it to chosen people")
+        context.reader.add(
+            "SF412", "a post reaches whoever the feeds show it to", section.key("to"), "use `broadcast:` to show it to chosen people"
+        )
     if verb == "nudge":
         inner: Section = section["nudge"]
         fields |= {"topic": context.only_topic(inner), "amount": inner.get("by"), "to": _who(context, inner)}

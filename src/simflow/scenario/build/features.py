@@ -62,7 +62,9 @@ def _replayed(context: Context) -> None:
         context.reader.add("SF501", "the engine 'replay' does not take topics from a column", replay.key("topic_by"), hint)
     for name in _WORLD:
         if name in context.root.node.entries:
-            context.reader.add("SF502", f"'{name}' has no effect on a recorded trace", context.root.key(name), "take it out; a trace brings its own world")
+            context.reader.add(
+                "SF502", f"'{name}' has no effect on a recorded trace", context.root.key(name), "take it out; a trace brings its own world"
+            )
 
 
 MIXED = ("builtin", "llm")

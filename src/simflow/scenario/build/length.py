@@ -42,7 +42,9 @@ def trace_length(path: Path, form: str, by: By | None, minutes: int) -> Length:
         return Length(rows, by, rows)
     found = ticks if by == "tick" else times
     if not found.count or (by == "tick" and found.count < rows):
-        raise ValueError(f"{rows - found.count:,} of {rows:,} rows of {path} have no `{by}`; write `time: {'ts' if by == 'tick' else 'order'}`")
+        raise ValueError(
+            f"{rows - found.count:,} of {rows:,} rows of {path} have no `{by}`; write `time: {'ts' if by == 'tick' else 'order'}`"
+        )
     span = found.high - found.low
     return Length(int(span // (1 if by == "tick" else 60 * minutes)) + 1, by, rows)
 

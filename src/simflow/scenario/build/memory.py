@@ -49,7 +49,12 @@ def _budgets(context: Context, tokens: Section) -> None:
     for name, least in SMALL.items():
         if name in tokens and 0 < tokens[name] < least:
             what = {"persona": "one persona state", "relations": "one relation", "episodes": "one episode"}[name]
-            context.reader.warn("SF804", f"{tokens[name]} tokens do not hold {what}, which needs about {least}", tokens.span(name), "0 leaves it out on purpose")
+            context.reader.warn(
+                "SF804",
+                f"{tokens[name]} tokens do not hold {what}, which needs about {least}",
+                tokens.span(name),
+                "0 leaves it out on purpose",
+            )
 
 
 def _part(section: Section, name: str) -> Section:
@@ -96,7 +101,9 @@ def _relation(context: Context, name: str, section: Section) -> RelationKind:
     base = RelationKind(name)
     made = dataclasses.replace(base, **{k: section[k] for k in ("of", "on", "about", "newest") if k in section})
     if made.on == "topic" and made.about == "topic":
-        context.reader.add("SF414", f"'{name}' is on a topic and about a topic", section.key("about"), "take `about` out, or write `on: agent`")
+        context.reader.add(
+            "SF414", f"'{name}' is on a topic and about a topic", section.key("about"), "take `about` out, or write `on: agent`"
+        )
     return made
 
 
@@ -108,7 +115,12 @@ def models(context: Context, *, replay: bool) -> Models:
         return base
     made = dataclasses.replace(base, **section)
     if replay and made.engine != "replay":
-        context.reader.add("SF415", f"a recorded trace is replayed by the engine 'replay', not '{made.engine}'", section.span("engine"), "take `models.engine` or `replay` out")
+        context.reader.add(
+            "SF415",
+            f"a recorded trace is replayed by the engine 'replay', not '{made.engine}'",
+            section.span("engine"),
+            "take `models.engine` or `replay` out",
+        )
     elif made.engine == "replay" and not replay:
         context.reader.add("SF415", "the engine 'replay' needs a trace", section.span("engine"), "add `replay: {file: trace.jsonl}`")
     return made

@@ -60,7 +60,12 @@ def _counts(context: Context, named: Named, total: int, *, fixed: bool) -> dict[
     if broken:
         return dict.fromkeys(named, 0) | counted
     if left < 0:
-        reader.add("SF406", f"the counts sum to {sum(counted.values()):,}, more than the {total:,} agents", named.node.span, "raise `agents`, or lower the counts")
+        reader.add(
+            "SF406",
+            f"the counts sum to {sum(counted.values()):,}, more than the {total:,} agents",
+            named.node.span,
+            "raise `agents`, or lower the counts",
+        )
         return counted | dict.fromkeys([*shares, *free], 0)
     portions = {n: total * s for n, s in shares.items()}
     rest = left - sum(portions.values())
@@ -169,7 +174,9 @@ def network(context: Context, people: tuple[Person, ...]) -> Network:
     _idle(context, section, made)
     agents = sum(p.count for p in context.personas)
     if made.links >= agents > 0 and "links" in section:
-        context.reader.warn("SF810", f"{made.links:,} links for each of {agents:,} agents: everybody follows everybody", section.span("links"))
+        context.reader.warn(
+            "SF810", f"{made.links:,} links for each of {agents:,} agents: everybody follows everybody", section.span("links")
+        )
     return _edges(context, section, made)
 
 
@@ -185,7 +192,12 @@ def _edges(context: Context, section: Section, made: Network) -> Network:
         context.reader.add("SF307", "`shape: file` needs 'edges'", section.node.span, "for example `edges: edges.csv`")
     if "edges" in section:
         if "shape" in section and made.shape != "file":
-            context.reader.add("SF408", f"`edges` is a graph of its own, and `shape: {made.shape}` another", section.key("edges"), "write `shape: file`, or take `edges` out")
+            context.reader.add(
+                "SF408",
+                f"`edges` is a graph of its own, and `shape: {made.shape}` another",
+                section.key("edges"),
+                "write `shape: file`, or take `edges` out",
+            )
             return made
         from simflow.scenario.people.edges import read_edges  # noqa: PLC0415 - few scenarios bring a graph
 

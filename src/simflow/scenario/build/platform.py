@@ -77,7 +77,9 @@ def feed(context: Context, section: Section | None, base: Feed) -> Feed:
         changes["horizon"] = context.ticks(section["horizon"], section.span("horizon"), least=1)
     made = dataclasses.replace(base, **changes)
     if made.kind == "mix" and made.recency + made.popularity + made.affinity + made.follow <= 0:
-        context.reader.add("SF303", "all weights of this feed are 0", section.node.span, "give at least one of recency, popularity, affinity, follow")
+        context.reader.add(
+            "SF303", "all weights of this feed are 0", section.node.span, "give at least one of recency, popularity, affinity, follow"
+        )
     for weight in ("recency", "popularity", "affinity", "follow", "similarity"):
         if weight in section and made.kind not in _USES[weight]:
             text = f"'{weight}' has no effect in a {made.kind} feed"
@@ -117,8 +119,17 @@ def dynamics(context: Context) -> Dynamics:
     made = dataclasses.replace(Dynamics(), **section)
     if made.model == "social_judgement" and made.rejection < made.confidence:
         text = f"rejection ({made.rejection:g}) is below confidence ({made.confidence:g})"
-        context.reader.add("SF303", text, section.span("rejection" if "rejection" in section else "confidence"), "people reject what is further away than what convinces them")
-    for name, models in (("rejection", {"social_judgement"}), ("repulsion", {"social_judgement"}), ("confidence", {"bounded_confidence", "social_judgement"})):
+        context.reader.add(
+            "SF303",
+            text,
+            section.span("rejection" if "rejection" in section else "confidence"),
+            "people reject what is further away than what convinces them",
+        )
+    for name, models in (
+        ("rejection", {"social_judgement"}),
+        ("repulsion", {"social_judgement"}),
+        ("confidence", {"bounded_confidence", "social_judgement"}),
+    ):
         if name in section and made.model not in models:
             context.reader.warn("SF808", f"'{name}' has no effect with {made.model}", section.key(name))
     return made

@@ -26,7 +26,9 @@ def recording(context: Context) -> tuple[Replay | None, int | None]:
     path = find(context, section["file"], section.span("file"))
     form: Any = section.get("format") or _ENDINGS.get(Path(section["file"]).suffix.lower())
     if form is None:
-        context.reader.add("SF511", f"what kind of file is {section['file']}?", section.span("file"), f"add `format:`, one of {', '.join(FORMATS)}")
+        context.reader.add(
+            "SF511", f"what kind of file is {section['file']}?", section.span("file"), f"add `format:`, one of {', '.join(FORMATS)}"
+        )
     if path is None or form is None:
         return None, None
     clock = context.section("clock")

@@ -75,7 +75,11 @@ def _arguments(context: Context, kind: str, section: Section) -> dict[str, Any]:
         found["topic"] = context.only_topic(section)
     if kind == "share" and "stance" in found:
         _stance(context, section, found)
-    if kind in {"share", "episodes", "measure"} and "value" not in section and not {"between", "at_least", "at_most"} & set(section.node.entries):
+    if (
+        kind in {"share", "episodes", "measure"}
+        and "value" not in section
+        and not {"between", "at_least", "at_most"} & set(section.node.entries)
+    ):
         context.reader.add("SF307", f"{kind} needs 'between', 'at_least' or 'at_most'", section.node.span)
     return found
 
@@ -105,7 +109,12 @@ def schedule(context: Context) -> str | None:
     if text.strip() in {"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}:
         return text.strip()
     if len(fields) != 5:
-        context.reader.add("SF418", f"a schedule has five fields; this has {len(fields)}", span, 'minute hour day month weekday: "0 6 * * 1" is Mondays at 6:00')
+        context.reader.add(
+            "SF418",
+            f"a schedule has five fields; this has {len(fields)}",
+            span,
+            'minute hour day month weekday: "0 6 * * 1" is Mondays at 6:00',
+        )
         return None
     for value, (low, high), what in zip(fields, _CRON, ("minute", "hour", "day", "month", "weekday"), strict=True):
         if not all(_cron(part, low, high) for part in value.split(",")):

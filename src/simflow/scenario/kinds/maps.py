@@ -10,6 +10,10 @@ from simflow.scenario.kinds.names import did_you_mean, nearest
 from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, is_null
 
 
+MOST_UNKNOWN = 30
+"""Unknown keys of one map that are each reported with the key that was probably meant."""
+
+
 class ListOf(Kind):
     """A list; one value alone counts as a list of one."""
 
@@ -119,22 +123,32 @@ class Fields(Kind):
         if not isinstance(node, Table):
             return self._short(node, reader)
         section = Section(node)
+        unknown = 0
         for entry in node:
             key = self.known.get(entry.name)
             if key is None:
-                self._unknown(entry, section, reader)
+                unknown += 1
+                if unknown <= MOST_UNKNOWN:
+                    self._unknown(entry, section, reader)
             elif is_null(entry.value):
                 reader.warn("SF806", f"'{entry.name}' has no value and is treated as left out", entry.key.span)
             else:
                 value = key.kind.read(entry.value, reader)
                 if not isinstance(value, Invalid):
                     section[entry.name] = value
+        if unknown > MOST_UNKNOWN:
+            text = f"{unknown - MOST_UNKNOWN:,} more keys are not keys of {self.title}"
+            reader.add("SF301", text, node.span, f"{self.title} takes {', '.join(self.known)}")
         for key in self.keys:
-            if key.required and key.name not in node.entries and not any(nearest(e.name, [key.name]) for e in node):
+            if key.required and key.name not in node.entries and not self._meant(key.name, node):
                 reader.add("SF307", f"{self.title} needs '{key.name}'", node.span, f"for example `{key.name}: {key.example}`")
         if self.check:
             self.check(section, reader)
         return section
+
+    def _meant(self, name: str, node: Table) -> bool:
+        strangers = [e.name for e in node if e.name not in self.known][:MOST_UNKNOWN]
+        return any(nearest(stranger, [name]) for stranger in strangers)
 
     def _short(self, node: Node, reader: Reader) -> Any:
         # A bare value stands for the one key that is named first in most uses: `topics: {tariff: A rise.}`.
