@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -115,6 +113,9 @@ def main(argv: list[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("SIMFLOW_DEBUG"):
             raise
+        import tempfile  # both bring half of the standard library, which no other command needs
+        import traceback
+
         with tempfile.NamedTemporaryFile("w", prefix="simflow-", suffix=".txt", delete=False, encoding="utf-8") as kept:
             kept.write(traceback.format_exc())
         click.echo(f"error: simflow met a fault of its own: {type(error).__name__}: {error}", err=True)
