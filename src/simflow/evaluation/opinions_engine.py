@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,14 @@ class Habits:
 
     shown, chat: parts of what is read that are the mean on display and the numbers in the chat; the rest are the others' answers.
     all_or_none: share of people who either keep their answer or take over what they read, instead of averaging.
+    popularity: power of an answer's agreement with the table by which it counts more, as liked posts do in a feed; 0: all alike.
     reads: others' answers (and numbers of the chat) read a round, drawn anew each round; `EVERYTHING` for all of them.
     """
 
     weight: F64
     shown: float = 0.0
     chat: float = 0.0
+    popularity: float = 0.0
     all_or_none: float = 0.0
     reads: int = EVERYTHING
 
@@ -60,8 +63,9 @@ def _run(panel: Panel, susceptibility: F64, habits: Habits, rng: np.random.Gener
     n = len(panel.table)
     society = _society(panel, susceptibility)
     dynamics = Dynamics(model="friedkin_johnsen")
+    liked = panel.agreement() ** habits.popularity if habits.popularity else np.ones(n)
     for _ in range(panel.rounds - 1):
-        reader, stance, weight = _posts(panel, society.x[:, 0] / GRID * REACH, habits, rng) if panel.social else _nothing()
+        reader, stance, weight = _posts(panel, society.x[:, 0] / GRID * REACH, habits, liked, rng) if panel.social else _nothing()
         post = np.zeros((len(reader), len(COLUMNS)), dtype=np.int64)
         post[:, STANCE] = grid(stance / REACH)
         post[:, AUTHOR] = n + np.arange(len(reader))  # each post by a voice of its own, whose authority is the post's weight
@@ -71,7 +75,7 @@ def _run(panel: Panel, susceptibility: F64, habits: Habits, rng: np.random.Gener
     return society.x[:, 0] / GRID * REACH
 
 
-def _posts(panel: Panel, now: F64, habits: Habits, rng: np.random.Generator | None) -> tuple[I64, F64, F64]:
+def _posts(panel: Panel, now: F64, habits: Habits, liked: F64, rng: np.random.Generator | None) -> tuple[I64, F64, F64]:
     """(reader, units, weight) of what is read in a round. Weights of a reader sum to 1 over the kinds that there are for it."""
     rows = np.arange(len(now))
     alone = np.bincount(panel.table)[panel.table] < 2
@@ -86,10 +90,11 @@ def _posts(panel: Panel, now: F64, habits: Habits, rng: np.random.Generator | No
     rest = 1.0 - np.where(has_shown, habits.shown, 0.0) - np.where(heard > 0, habits.chat, 0.0)
     reader = rows[~alone & (rest > 1e-9)]
     if rng is None or not few:
-        parts.append((reader, panel.others(now)[reader], rest[reader]))
+        parts.append((reader, panel.others(now, liked)[reader], rest[reader]))
     else:
-        for _ in range(habits.reads):
-            parts.append((reader, now[_peer(panel, reader, rng)], rest[reader] / habits.reads))
+        read = [_peer(panel, reader, rng) for _ in range(habits.reads)]
+        mass = np.sum([liked[one] for one in read], axis=0)
+        parts += [(reader, now[one], rest[reader] * liked[one] / mass) for one in read]
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
 
@@ -133,8 +138,8 @@ def _society(panel: Panel, susceptibility: F64) -> Society:
     """A society of the panel's rows with one topic; arrays that `move` does not read stay empty."""
     n = len(panel.table)
     stance = grid(panel.first / REACH)[:, None]
-    blank = {f.name: np.zeros(0) for f in dataclasses.fields(Society) if f.default_factory is dataclasses.MISSING}
-    given = {
+    blank: dict[str, Any] = {f.name: np.zeros(0) for f in dataclasses.fields(Society) if f.default_factory is dataclasses.MISSING}
+    given: dict[str, Any] = {
         "x": stance.copy(),
         "x0": stance,
         "susceptibility": susceptibility[:, None],

@@ -19,8 +19,11 @@ Rows = npt.NDArray[np.bool_]
 
 _SHRINK = 100.0
 """Sum of squared distances that a single item's or stratum's own weight needs to count as much as the common one."""
-_SURE = 2.0
-"""Standard errors, over groups left out, by which a richer form must err less than the plain one to be preferred."""
+_SURE = 1.5
+"""Standard errors, over groups left out, by which weights of their own by item or stratum must err less than common ones."""
+_LEAST_GROUPS = 10
+"""Fewer groups than this say too little about such differences, about a chat, and about a power of popularity other than 1."""
+_POWERS = (0.0, 0.5, 1.0, 2.0, 4.0)
 _DRAWS = 12
 _FEW = (8, 5, 4, 3, 2, 1)
 
@@ -31,6 +34,7 @@ class Form:
 
     shown: bool = False
     chat: bool = False
+    popularity: float = 0.0
     by_item: bool = False
     by_stratum: bool = False
 
@@ -39,7 +43,8 @@ class Form:
         """For a report."""
         reads = [n for n, used in (("display", self.shown), ("chat", self.chat)) if used]
         varies = [n for n, used in (("item", self.by_item), ("stratum", self.by_stratum)) if used]
-        return " + ".join(["others", *reads]) + (f", by {' and '.join(varies)}" if varies else "")
+        others = f"others by popularity^{self.popularity:g}" if self.popularity else "others"
+        return " + ".join([others, *reads]) + (f", by {' and '.join(varies)}" if varies else "")
 
 
 def folds(panel: Panel, count: int = 5) -> Iterator[Rows]:
@@ -74,17 +79,21 @@ def spread_ratio(panel: Panel, last: F64) -> float:
 
 
 def fit(panel: Panel, *, seed: int = 0) -> tuple[Habits, Form]:
-    """Habits of the people of a social condition, in the form that errs least on groups left out; the plain form unless one is better.
+    """Habits of the people of a social condition, with weights by item or stratum if that errs less on groups left out.
 
     In a control condition nobody reads anything, so there is nothing to fit.
     """
-    plain = Form(shown=bool((~np.isnan(panel.shown)).any()))
+    several = len(np.unique(panel.group)) >= _LEAST_GROUPS
+    chosen = Form(shown=bool((~np.isnan(panel.shown)).any()), chat=bool(len(panel.said)) and several, popularity=1.0)
     if not panel.social:
-        return Habits(np.zeros((int(panel.stratum.max(initial=0)) + 1, len(panel.items)))), plain
-    errors = {form: _held_out(panel, form) for form in _forms(panel)}
-    best = min(errors, key=lambda form: float(errors[form].sum()))
-    saved = errors[plain] - errors[best]
-    chosen = best if saved.sum() > _SURE * np.sqrt(float((saved**2).sum())) else plain
+        return Habits(np.zeros((int(panel.stratum.max(initial=0)) + 1, len(panel.items)))), Form()
+    if several:
+        forms = [dataclasses.replace(chosen, popularity=power) for power in _POWERS]
+        chosen = min(forms, key=lambda form: float(_held_out(panel, form).sum()))
+        errors = {form: _held_out(panel, form) for form in _variations(panel, chosen)}
+        best = min(errors, key=lambda form: float(errors[form].sum()))
+        saved = errors[chosen] - errors[best]
+        chosen = best if saved.sum() > _SURE * np.sqrt(float((saved**2).sum())) else chosen
     habits = _weights(panel, chosen)
     for _ in range(2):  # rounds feed back on each other: rescale until the engine itself is least-squares
         moved = forecast(panel, habits) - panel.first
@@ -92,12 +101,10 @@ def fit(panel: Panel, *, seed: int = 0) -> tuple[Habits, Form]:
     return _heterogeneous(panel, habits, seed), chosen
 
 
-def _forms(panel: Panel) -> list[Form]:
-    shown = [False, True] if (~np.isnan(panel.shown)).any() else [False]
-    chat = [False, True] if len(panel.said) else [False]
+def _variations(panel: Panel, form: Form) -> list[Form]:
     item = [False, True] if len(panel.items) > 1 else [False]
     stratum = [False, True] if len(np.unique(panel.stratum)) > 1 else [False]
-    return [Form(*choice) for choice in itertools.product(shown, chat, item, stratum)]
+    return [dataclasses.replace(form, by_item=i, by_stratum=s) for i, s in itertools.product(item, stratum)]
 
 
 def _held_out(panel: Panel, form: Form) -> F64:
@@ -109,14 +116,15 @@ def _held_out(panel: Panel, form: Form) -> F64:
         habits = _weights(panel.take(~held), form, len(panel.items), int(panel.stratum.max()) + 1)
         test = panel.take(held)
         squares[held] = (forecast(test, habits) - test.last) ** 2
-    return np.bincount(panel.group, weights=squares)
+    return np.bincount(panel.group, weights=squares).astype(np.float64)
 
 
 def _weights(panel: Panel, form: Form, items: int = 0, strata: int = 0) -> Habits:
     """Least squares with the weights on what is read kept at 0 or above; item and stratum weights shrunk to the common one."""
     items, strata = items or len(panel.items), strata or int(panel.stratum.max()) + 1
     change = panel.last - panel.first
-    sources = {"others": panel.others()}
+    liked = panel.agreement() ** form.popularity if form.popularity else None
+    sources = {"others": panel.others(weights=liked)}
     if form.shown:
         sources["shown"] = social_mean(panel)
     if form.chat:
@@ -132,7 +140,7 @@ def _weights(panel: Panel, form: Form, items: int = 0, strata: int = 0) -> Habit
     if form.by_stratum:
         rest = change - weight[panel.stratum, panel.item] * towards
         weight += _deviations(rest, towards, panel.stratum, strata)[:, None]
-    return Habits(np.clip(weight, 0.0, 1.0), shown=share.get("shown", 0.0), chat=share.get("chat", 0.0))
+    return Habits(np.clip(weight, 0.0, 1.0), share.get("shown", 0.0), share.get("chat", 0.0), form.popularity)
 
 
 def _deviations(rest: F64, towards: F64, unit: I64, count: int) -> F64:

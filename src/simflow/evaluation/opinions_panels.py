@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections import defaultdict
@@ -21,6 +22,7 @@ I64 = npt.NDArray[np.int64]
 REACH = 3.0
 """Standard deviations of first answers that make a stance of 1; answers further out count as that far."""
 _SKEWED = 2.0
+_ANSWER_LIKE = 1.5
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _SHOWN = ("neighbor_mean", "group_mean")
 _STRATA = ("confidence", "party", "central")
@@ -46,7 +48,8 @@ class Scale:
     def units(self, answers: F64) -> F64:
         """Standard deviations from the median, within +-REACH."""
         y = _signed_log(answers) if self.log else answers
-        return np.clip((y - self.centre) / self.deviation, -REACH, REACH)
+        units: F64 = np.clip((y - self.centre) / self.deviation, -REACH, REACH)
+        return units
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Panel:
     """One condition of one study. A row is one person's answers to one item, in units of `Scale`; NaN where not given.
 
     table: who answered the same item in the same group (number 0..). group, item, stratum: numbers. said_*: numbers that were
-    written in the chat of a table, one entry each; said_by is a row or -1.
+    written in the chat of a table and could be answers (within 1.5 of the table's median first answer); said_by is a row or -1.
     """
 
     study: str
@@ -97,31 +100,46 @@ class Panel:
         """Rounds of answers."""
         return int(self.answers.shape[1])
 
-    def others(self, answers: F64 | None = None) -> F64:
-        """Mean of the others' first answers in the table (or of `answers`, one a row); the own one where nobody else answered."""
+    def others(self, answers: F64 | None = None, weights: F64 | None = None) -> F64:
+        """Mean of the others' first answers in the table (or of `answers`, one a row); the own one where nobody else answered.
+
+        weights: how much each row counts for the others.
+        """
         x = self.first if answers is None else answers
-        count = np.bincount(self.table)[self.table]
-        total = np.bincount(self.table, weights=x)[self.table]
-        return np.where(count > 1, (total - x) / np.maximum(count - 1, 1), x)
+        w = np.ones(len(x)) if weights is None else weights
+        total, mass = (np.bincount(self.table, weights=v)[self.table] - v for v in (w * x, w))
+        alone = np.bincount(self.table)[self.table] < 2
+        means: F64 = np.where(alone | (mass <= 1e-12), x, total / np.where(mass > 1e-12, mass, 1.0))
+        return means
+
+    def agreement(self) -> F64:
+        """Mean over the others in the table of (1 - distance / 2)^2 of first answers, as the engine's readers like posts; 1 if alone."""
+        out = np.ones(len(self.table))
+        order = np.argsort(self.table, kind="stable")
+        for rows in np.split(order, np.cumsum(np.bincount(self.table))[:-1]):
+            if len(rows) > 1:
+                x = self.first[rows] / REACH
+                liked = (1.0 - np.abs(x[:, None] - x[None, :]) / 2.0) ** 2
+                out[rows] = (liked.sum(axis=1) - 1.0) / (len(rows) - 1)
+        return out
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Panel:
         """Some whole tables."""
         place = np.cumsum(rows) - 1
-        keep = np.isin(self.said_table, self.table[rows])
-        by = self.said_by[keep]
-        return Panel(
-            self.study,
-            self.condition,
-            self.answers[rows],
-            self.shown[rows],
-            np.unique(self.table[rows], return_inverse=True)[1],
-            self.group[rows],
-            self.item[rows],
-            self.stratum[rows],
-            self.items,
-            np.searchsorted(np.unique(self.table[rows]), self.said_table[keep]),
-            np.where(by >= 0, place[by], -1),
-            self.said[keep],
+        tables, table = np.unique(self.table[rows], return_inverse=True)
+        said = np.isin(self.said_table, tables)
+        by = self.said_by[said]
+        return dataclasses.replace(
+            self,
+            answers=self.answers[rows],
+            shown=self.shown[rows],
+            table=table,
+            group=self.group[rows],
+            item=self.item[rows],
+            stratum=self.stratum[rows],
+            said_table=np.searchsorted(tables, self.said_table[said]),
+            said_by=np.where(by >= 0, place[by], -1),
+            said=self.said[said],
         )
 
 
@@ -172,10 +190,14 @@ def _panels(study: str, data: _Study) -> list[Panel]:
             first[row["item"]].append(float(row["rounds"][0]))
     scales = {item: Scale.of(np.array(values)) for item, values in first.items()}
     conditions = list(dict.fromkeys(row["condition"] for row in data.rows))
-    return [_panel(study, condition, [r for r in data.rows if r["condition"] == condition], data.messages, scales) for condition in conditions]
+    return [
+        _panel(study, condition, [r for r in data.rows if r["condition"] == condition], data.messages, scales) for condition in conditions
+    ]
 
 
-def _panel(study: str, condition: str, rows: list[Mapping[str, Any]], messages: list[Mapping[str, Any]], scales: Mapping[str, Scale]) -> Panel:
+def _panel(
+    study: str, condition: str, rows: list[Mapping[str, Any]], messages: list[Mapping[str, Any]], scales: Mapping[str, Scale]
+) -> Panel:
     usable = [r for r in rows if _given(r["rounds"][0]) and any(map(_given, r["rounds"][1:]))]
     width = max((len(r["rounds"]) for r in usable), default=2)
     answers, shown = np.full((len(usable), width), np.nan), np.full(len(usable), np.nan)
@@ -185,19 +207,21 @@ def _panel(study: str, condition: str, rows: list[Mapping[str, Any]], messages: 
         answers[at, : len(values)] = scale.units(values)
         seen = next((row[name][0] for name in _SHOWN if row.get(name)), None)
         if _given(seen):
-            shown[at] = scale.units(np.array([float(seen)]))[0]
+            shown[at] = scale.units(np.array([float(seen or 0.0)]))[0]
     items = tuple(dict.fromkeys(r["item"] for r in usable))
     tables = {key: k for k, key in enumerate(dict.fromkeys((r["group"], r["item"]) for r in usable))}
     groups = {key: k for k, key in enumerate(dict.fromkeys(r["group"] for r in usable))}
     strata = {key: k for k, key in enumerate(sorted({_stratum(r) for r in usable}))}
     seats = {(r["group"], r["item"], r["actor"]): at for at, r in enumerate(usable)}
-    said = _said(messages, tables, seats, scales)
+    table_of = np.array([tables[r["group"], r["item"]] for r in usable], dtype=np.int64)
+    middle = [float(np.median(answers[table_of == table, 0])) for table in range(len(tables))]
+    said = [s for s in _said(messages, tables, seats, scales) if abs(s[2] - middle[s[0]]) <= _ANSWER_LIKE]
     return Panel(
         study,
         condition,
         answers,
         shown,
-        np.array([tables[r["group"], r["item"]] for r in usable], dtype=np.int64),
+        table_of,
         np.array([groups[r["group"]] for r in usable], dtype=np.int64),
         np.array([items.index(r["item"]) for r in usable], dtype=np.int64),
         np.array([strata[_stratum(r)] for r in usable], dtype=np.int64),
@@ -210,9 +234,12 @@ def _panel(study: str, condition: str, rows: list[Mapping[str, Any]], messages: 
 
 
 def _said(
-    messages: list[Mapping[str, Any]], tables: Mapping[tuple[str, str], int], seats: Mapping[tuple[str, str, str], int], scales: Mapping[str, Scale]
+    messages: list[Mapping[str, Any]],
+    tables: Mapping[tuple[str, str], int],
+    seats: Mapping[tuple[str, str, str], int],
+    scales: Mapping[str, Scale],
 ) -> list[tuple[int, int, float]]:
-    """(table, row of the writer or -1, units) of each number in a chat that could be an answer: within +-REACH."""
+    """(table, row of the writer or -1, units) of each number in a chat."""
     of_group = defaultdict(list)
     for group, item in tables:
         of_group[group].append(item)
@@ -225,8 +252,7 @@ def _said(
             continue
         for text in _NUMBER.findall(str(message["text"])):
             units = float(scales[item].units(np.array([float(text.replace(",", ""))]))[0])
-            if abs(units) < REACH:
-                out.append((table, seats.get((group, item, message["actor"]), -1), units))
+            out.append((table, seats.get((group, item, message["actor"]), -1), units))
     return out
 
 
@@ -248,4 +274,5 @@ def _given(value: Any) -> bool:
 
 
 def _signed_log(values: F64) -> F64:
-    return np.sign(values) * np.log1p(np.abs(values))
+    logs: F64 = np.sign(values) * np.log1p(np.abs(values))
+    return logs
