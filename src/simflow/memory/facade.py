@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -9,11 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from simflow.episode import label
 from simflow.errors import BadInput, NotFound
-from simflow.memory import block, recall, situation
+from simflow.memory import answers, beliefs, block, imported, recall, situation
+from simflow.memory import explain as explaining
 from simflow.memory.block import Block
 from simflow.memory.budget import Line
 from simflow.memory.embedders import load
+from simflow.memory.explain import Explanation
+from simflow.memory.fusion import Conversation
 from simflow.memory.graph import Graph
 from simflow.memory.history import History
 from simflow.memory.linking import Names
@@ -21,6 +26,7 @@ from simflow.memory.recall import Scope
 from simflow.memory.relations import graph_arm
 from simflow.memory.segments import segments
 from simflow.memory.situation import Reader, Situation
+from simflow.memory.slots import find_slot
 from simflow.memory.topics import Gazetteer
 from simflow.memory.vectors import embed_texts
 from simflow.memory.witness import Witness
@@ -52,6 +58,7 @@ class MemoryView:
         self.as_of = run.end if as_of is None else as_of
         self._given = embedder
         self._embed = lru_cache(maxsize=1024)(self._embed_now)
+        self._talks = lru_cache(maxsize=4)(self._talk)
 
     # ------------------------------------------------------------------------------------------------------------ what it reads
 
@@ -138,8 +145,10 @@ class MemoryView:
         read = self.reader.read(about, now)
         scope = self._scope(who, now, read, settings)
         lines: list[Line] = list(self._persona(who, now))
-        query = self._embed(about)
-        lines += recall.vector_arm(self.history, query, scope, settings, self._tell)
+        if settings.mode == "hybrid" and self.cell.replay is not None:
+            lines += self._conversation(about, scope, settings)
+        elif settings.mode != "graph":
+            lines += recall.vector_arm(self.history, self._embed(about), scope, settings, self._tell)
         if settings.mode != "vectors":
             topics = read.topics or self._topics_of(read)
             lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current)
@@ -161,7 +170,119 @@ class MemoryView:
         states = [row for row in self._states.get(who, []) if row["tick"] <= now]
         return states[-1] if states else None
 
+    def search(self, text: str, *, agent: int | str | None = None, tick: int | None = None, top: int = 10) -> list[dict[str, Any]]:
+        """The episodes nearest in meaning, by cosine without decay, exactly. agent: only what it witnessed; None searches everything."""
+        now = self._tick(tick)
+        rows = None if agent is None else self.rows_of(self.witness.seen(self.agent(agent)).before(now))
+        hits = self.history.search(self._embed(text), now=now, top=top, rows=rows)
+        return [self._episode(int(row), float(score)) for row, score in zip(hits.rows, hits.scores, strict=True)]
+
+    def entities(self, text: str | None = None, *, limit: int = 50) -> list[dict[str, Any]]:
+        """Agents and topics: kind, id, name, about, metadata. text: only those that it names, or whose id, name or description holds it."""
+        found = answers.entities(self.cell, [row for row in self._agents.values() if row["joined"] < self.as_of])
+        if text is not None:
+            named = {self.names.show(a) for a in self.names.link(text).agents} | {self.cell.topics[t].name for t in self.read(text).topics}
+            said = text.casefold().strip()
+            found = [e for e in found if e["id"] in named or any(said in str(e[k]).casefold() for k in ("id", "name", "about") if e[k])]
+        return found[:limit]
+
+    def relations(
+        self,
+        agent: int | str | None = None,
+        *,
+        kind: str | None = None,
+        tick: int | None = None,
+        known_at: int | None = None,
+        limit: int = 100,
+    ) -> list[dict[str, Any]]:
+        """Edges in force at a tick, newest first. agent: only those that it holds or that are towards it. known_at: as learnt by then."""
+        now = self._tick(tick)
+        table = beliefs.in_force(self.run.table("edges"), now, min(self.as_of, now if known_at is None else known_at))
+        edges = beliefs.rows(table)
+        if agent is not None:
+            who = self.agent(agent)
+            edges = [e for e in edges if who in (e.of, e.on_agent)]
+        if kind is not None:
+            edges = [e for e in edges if e.kind == kind]
+        edges.sort(key=lambda e: (-e.last_seen, -e.valid_from, e.edge))
+        return [answers.edge(self.names, e) for e in edges[:limit]]
+
+    def neighborhood(
+        self, agents: Sequence[int | str], *, hops: int = 2, tick: int | None = None, viewer: int | str | None = None, limit: int = 100
+    ) -> list[dict[str, Any]]:
+        """Facts within some hops of agents before a tick, nearest first. viewer: only what follows from what it witnessed."""
+        now = self._tick(tick)
+        seen = None if viewer is None else self.witness.seen(self.agent(viewer)).before(now)
+        facts = self.graph.facts([self.agent(a) for a in agents], hops=hops, until=now, known_at=now, witnessed=seen)
+        return [answers.fact(self.cell, self.names, f) for f in facts[:limit]]
+
+    def explain(
+        self,
+        agent: int | str,
+        *,
+        topic: str | None = None,
+        towards: int | str | None = None,
+        kind: str | None = None,
+        tick: int | None = None,
+        known_at: int | None = None,
+    ) -> Explanation:
+        """Why an agent believes something: the edge in force, superseded ones, claims, episodes. Raises NotFound, BadInput."""
+        who, now = self.agent(agent), self._tick(tick)
+        known = min(self.as_of, self.as_of if known_at is None else known_at)
+        slot = find_slot(self._record, who, topic=topic, towards=None if towards is None else self.agent(towards), kind=kind)
+        return explaining.explain(self._record, slot, now, known)
+
+    def snapshot(self) -> Any:
+        """The LanceDB table as of the last window that ends by `as_of`, read-only: for whoever wants to search it directly."""
+        done = self.run.until(self.as_of)
+        if not done:
+            raise NotFound(
+                f"no window of {self.run.record.id} ends by tick {self.as_of}",
+                hint=f"the first one ends at tick {self.run.windows[0].stop}",
+            )
+        return self.run.lance(done[-1].number)
+
     # ----------------------------------------------------------------------------------------------------------------- its parts
+
+    @cached_property
+    def _record(self) -> explaining.Record:
+        tables = (self.run.table(name) for name in ("episodes", "claims", "edges"))
+        return explaining.Record.of(self.cell, self.run.agents(), *tables)
+
+    def _episode(self, row: int, score: float) -> dict[str, Any]:
+        episode, actor = int(self.history.episode[row]), int(self.history.actor[row])
+        return {
+            "episode": label(episode),
+            "tick": int(self.history.tick[row]),
+            "actor": self.names.show(actor),
+            "sentence": self.sentence(episode),
+            "score": round(score, 6),
+        }
+
+    def _conversation(self, about: str, scope: Scope, settings: Memory) -> list[Line]:
+        within = recall.within(self.history, scope)
+        stop = self.history.before(scope.now)
+        rows = np.arange(stop, dtype=np.int64) if within is None else within[within < stop]
+        if not len(rows):
+            return []
+        talk = self._talks(rows.tobytes())
+        return imported.lines(talk, self.history, rows, about, self._embed(about), top=settings.top, tell=self._tell)
+
+    def _talk(self, rows: bytes) -> Conversation:
+        numbers = np.frombuffer(rows, np.int64)
+        keys, order, _ = self._sentences
+        at = order[np.searchsorted(keys, self.history.episode[numbers])]
+        table = self.run.table("episodes", columns=["actor", "root", "target", "kind", "text"]).take(pa.array(at))
+        columns = (table[name].to_pylist() for name in ("actor", "root", "target", "kind"))
+        groups = [frozenset((actor, target)) if kind == "message" else root for actor, root, target, kind in zip(*columns, strict=True)]
+        return imported.talk(
+            self.history,
+            numbers,
+            texts=[text or "" for text in table["text"].to_pylist()],
+            actors=[self.names.names[a] for a in table["actor"].to_pylist()],
+            groups=groups,
+            minutes=self.cell.clock.minutes,
+        )
 
     @cached_property
     def _states(self) -> dict[int, list[dict[str, Any]]]:
