@@ -24,7 +24,14 @@ KEY = "sk-test-0123456789abcdefghij"
 
 def endpoint(url: str, folder: Path | None = None, **more: Any) -> Endpoint:
     """An endpoint that is quick to give up."""
-    given = {"timeout": 30.0, "patience": 60.0, "backoff": 0.01, "taping": "replay" if folder else "off", "tapes": folder, "key": KEY} | more
+    given = {
+        "timeout": 30.0,
+        "patience": 60.0,
+        "backoff": 0.01,
+        "taping": "replay" if folder else "off",
+        "tapes": folder,
+        "key": KEY,
+    } | more
     return Endpoint(model=MODEL, base_url=url, **given)
 
 

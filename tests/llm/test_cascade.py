@@ -111,7 +111,7 @@ def test_repeated_answer_is_towards_whom_it_answers(kit, cascade):
 
     def towards(request, n):
         asked = kit.numbers(request)
-        return completion(json.dumps({"r": [{"e": e, "c": 3, "a": 1, "v": -2} for e in asked], "n": []}))
+        return completion(json.dumps({"r": [{"e": e, "c": 3, "v": -2} for e in asked], "n": []}))
 
     result, _, requests = cascade([*batch, *others], answer=towards)
     assert [len(kit.numbers(r)) for r in requests] == [1]

@@ -79,7 +79,7 @@ def test_model_that_obeys_a_post_can_name_only_what_the_line_allows(kit):
     taken = [
         {"e": 4, "c": 1, "v": 2},
         {"e": 99, "c": 1, "v": 2},
-        {"e": 1, "c": 3, "a": 1, "v": -2},
+        {"e": 1, "c": 3, "v": -2},
         {"e": 2, "c": 77, "v": 2},
         {"e": 3, "c": 1, "v": 9},
         {"e": 5, "c": 1, "v": 2, "of": "mayor"},

@@ -168,7 +168,7 @@ class ModelExtractor:
                 return None
         on_agent = None
         if code.towards_agent:
-            person = item["person" if self.style == "full" else "a"]
+            person = int(item["person"] if self.style == "full" else item.get("a", 1))
             if person > len(line.people):
                 return None
             on_agent = line.people[person - 1][0]

@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
@@ -84,14 +85,15 @@ def untitled(value: Any) -> Any:
     return [untitled(v) for v in value] if isinstance(value, list) else value
 
 
-def _items(item: Any, most: int, about: str) -> Any:
-    return Annotated[list[item], WrapValidator(_salvage), Field(max_length=most, description=about)]
+def _items(item: Any, most: int) -> Any:
+    return Annotated[list[item], WrapValidator(_salvage), Field(max_length=most)]
 
 
 def shape(known: Sequence[Code], episodes: int, agents: int, style: Style = "compact") -> type[BaseModel]:
     """The answer's model for a batch of `episodes`, in whose lines at most `agents` people are numbered.
 
-    Compact: `r` relations of {e episode, c code, a person, v strength}, `n` episodes without any. Full: `relations`, `without_relation`.
+    Compact: `r` relations of {e episode, c code, a person if not the first, v strength}, `n` episodes without any. Full: `relations`,
+    `without_relation`.
     Equal arguments give the same schema, byte for byte. Raises ValueError without a code or an episode.
     """
     if not known or episodes < 1:
@@ -102,27 +104,30 @@ def shape(known: Sequence[Code], episodes: int, agents: int, style: Style = "com
 @functools.lru_cache(maxsize=512)
 def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) -> type[BaseModel]:
     full = style == "full"
-    place = _among(range(1, episodes + 1))
+    # An enum class, so that the schema spells its members out once.
+    place, strength = _numbers("Line", range(1, episodes + 1)), _numbers("Strength", STEPS)
     on_topic = [c.number for c in known if not c.towards_agent]
     on_agent = [c.number for c in known if c.towards_agent] if agents else []
     names = ("episode", "relation", "person", "strength") if full else ("e", "c", "a", "v")
     kinds: list[Any] = []
-    for numbers, person in ((on_topic, False), (on_agent, True)):
+    # Compact: the first person of a line need not be named, since most lines concern one.
+    first = 1 if full else 2
+    alone = on_topic if full else sorted([*on_topic, *on_agent])
+    for numbers, person in ((alone, False), (on_agent if agents >= first else [], True)):
         if not numbers:
             continue
         fields: dict[str, Any] = {names[0]: (place, ...), names[1]: (_among(numbers), ...)}
         if full:
             fields["author"] = (Annotated[str, Field(max_length=80)], ...)
         if person:
-            fields[names[2]] = (_among(range(1, agents + 1)), ...)
-        fields[names[3]] = (_among(STEPS), ...)
+            fields[names[2]] = (_among(range(first, agents + 1)), ...)
+        fields[names[3]] = (strength, ...)
         if full:
             fields["quote"] = (Annotated[str, Field(max_length=200)], ...)
         title = ("TowardsPerson" if person else "OnTopic") if full else ("P" if person else "T")
         kinds.append(_model(title, fields))
     item = functools.reduce(operator.or_, kinds) if kinds else _Closed
-    relations = _items(item, 4 * episodes, "what the lines say")
-    nothing = _items(place, episodes, "lines that say nothing of the kind")
+    relations, nothing = _items(item, 4 * episodes), _items(place, episodes)
     lists = ("relations", "without_relation") if full else ("r", "n")
     return _model("Found", {lists[0]: (relations, ...), lists[1]: (nothing, ...)})
 
@@ -130,6 +135,11 @@ def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) ->
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     make: Any = create_model  # its overloads do not take computed fields
     return cast("type[BaseModel]", make(name, __base__=_Closed, **fields))
+
+
+def _numbers(name: str, values: Sequence[int] | range) -> Any:
+    make: Any = IntEnum  # its members are computed
+    return make(name, {f"n{value}".replace("-", "_"): value for value in values})
 
 
 def _among(values: Sequence[int] | range) -> Any:

@@ -126,9 +126,9 @@ def _answer(known: Sequence[Code], style: Style) -> list[str]:
     ]
     rows: list[str] = []
     if style == "compact":
-        how = "Answer in JSON: r lists relations as {e: line, c: code, v: strength}, with a: number of the person where the relation is towards one; n lists the lines without a relation."
+        how = "Answer in JSON: r lists relations as {e: line, c: code, v: strength}, with a: number of the person where the relation is towards another than the first; n lists the lines without a relation."
         rows += [f'{{"e":1,"c":{topic.number},"v":-2}}', f'{{"e":2,"c":{topic.number},"v":-1}}'] if topic else []
-        rows += [f'{{"e":2,"c":{agent.number},"a":1,"v":2}}'] if agent else []
+        rows += [f'{{"e":2,"c":{agent.number},"v":2}}'] if agent else []
         rest = sorted({1, 2, 3} - ({1, 2} if topic else set()) - ({2} if agent else set()))
         answer = f'{{"r":[{",".join(rows)}],"n":{json.dumps(rest, separators=(",", ":"))}}}'
     else:
