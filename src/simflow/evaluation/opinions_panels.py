@@ -92,8 +92,9 @@ class Panel:
     @property
     def last(self) -> F64:
         """Last answers that were given."""
-        given = ~np.isnan(self.answers[:, ::-1])
-        return self.answers[:, ::-1][np.arange(len(self.answers)), given.argmax(axis=1)]
+        late: F64 = self.answers[:, ::-1]
+        picked: F64 = late[np.arange(len(late)), (~np.isnan(late)).argmax(axis=1)]
+        return picked
 
     @property
     def rounds(self) -> int:
