@@ -65,7 +65,12 @@ def distil(
     work = _Work(cell, extractor, agents, episodes, claims, edges)
     for end in ends:
         work.batch(end - every, end, ticks)
-    return Distilled(claiming.table(work.new_claims), beliefs.table(work.new_edges), waiting + work.parked, dict(work.notes))
+    return Distilled(
+        claiming.table(work.new_claims),
+        beliefs.table(work.new_edges),
+        waiting + work.parked,
+        {name: count for name, count in work.notes.items() if count},
+    )
 
 
 class _Work:
@@ -125,7 +130,6 @@ class _Work:
             topic = self.cell.topics[named[0].topic].name if named else None
             findings = read(row["kind"], row["episode"], row["actor"], row["target"], topic, self.declared)
             found += [claiming.make(f, tick=row["tick"], learnt=end, extractor=RULE) for f in findings]
-        self.notes["by_rule"] += len(found)
         return found
 
     def _read(self, rows: list[dict[str, Any]], texts: dict[int, str], end: int) -> list[Claim]:
@@ -145,7 +149,7 @@ class _Work:
             if finding.episode in ticks and finding.kind in self.declared:
                 found.append(claiming.make(finding, tick=ticks[finding.episode], learnt=end, extractor=self.extractor.id))
             else:
-                self.notes["undeclared"] += 1
+                self.notes["findings of undeclared kinds"] += 1
         derived = follow_up(result.findings, self.declared)
         found += [claiming.make(f, tick=ticks[f.episode], learnt=end, extractor=RULE) for f in derived if f.episode in ticks]
         actors = {p.episode: p.actor for p in batch}
@@ -154,10 +158,7 @@ class _Work:
             found.append(
                 claiming.park(episode, actors[episode], tick=ticks[episode], learnt=end, reason=reason, extractor=self.extractor.id)
             )
-        self.notes["read"] += len(batch)
-        self.notes["nothing"] += len(result.nothing)
-        self.notes["failed"] += len(result.failed)
-        self.notes["by_extractor"] += len(result.findings)
+        self.notes["episodes that could not be extracted"] += len(result.failed)
         return found
 
     def _fold(self, found: Iterable[Claim], end: int) -> None:

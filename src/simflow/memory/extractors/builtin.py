@@ -1,95 +1,156 @@
-"""The extractor that needs no key: finds stances and attitudes in words by target-aware rules, and says nothing when unsure.
+"""The extractor that needs no key: finds stances and attitudes in words, and says nothing when unsure.
 
-It reads only what a `Passage` holds. Its limits: irony and reported speech are taken literally; what is only implied is passed over.
+Cues of a lexicon, counted clause by clause (features), go into small classifiers (model) that were trained on one half of the built-in world's
+phrases with a part of the lexicon hidden, so that unknown words make it doubtful instead of wrong. It reads only what a `Passage` holds.
+Its limits: irony that no phrase gives away, reported speech without quotation marks, and what is only implied.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from simflow.memory.extractors.lexicon import Cue, Lexicon, load
-from simflow.memory.topics import Gazetteer, stem, words
+import numpy as np
+import numpy.typing as npt
+
+from simflow.memory.extractors import features, model
+from simflow.memory.extractors.lexicon import Lexicon, code_of, load
+from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
 from simflow.ports import Embedder, Extraction, Finding, Passage
 
-_CLAUSE = re.compile(r"[^.!?;…\n]+[.!?;…\n]*")
+SURE = 0.6
+"""Least probability with which something is said; below it the extractor abstains."""
+_EVEN = np.full(3, 1 / 3)
+_SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")
+
+
+class Judgement(NamedTuple):
+    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue at all."""
+
+    odds: npt.NDArray[np.float64]
+    strength: float
+    quote: str | None
+    heard: bool
+
+    @property
+    def label(self) -> int:
+        """The likeliest of -1, 0, +1."""
+        return int(self.odds.argmax()) - 1
+
+    @property
+    def sure(self) -> float:
+        """Its probability."""
+        return float(self.odds.max())
 
 
 class BuiltinExtractor:
-    """Relations of text episodes by rules and lexicons of four languages."""
+    """Opinions on topics and attitudes towards whom is answered, in English, Portuguese, Spanish and Ukrainian."""
 
-    def __init__(self, cell: Cell, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self.id = "builtin/rules@1"
+    def __init__(self, cell: Cell, embedder: Embedder | None = None, *, sure: float = SURE) -> None:
+        """sure: the probability below which it abstains; 0 makes it always answer."""
+        del embedder  # a probe over the sentence model was measured and is not worth its time: docs/beliefs.md
+        self.model = model.load()
+        self.id = self.model.id if sure == SURE else f"{self.model.id}/{sure}"
+        self.sure = sure
         self.language = cell.language.code
         self.topics = cell.topics
         self.gazetteer = Gazetteer(cell.topics)
         self.declared = frozenset(r.name for r in cell.extract.relations)
+        self._names = [tuple(dict.fromkeys((t.name, *t.words))) for t in cell.topics]
 
     def extract(self, batch: Sequence[Passage]) -> Extraction:
-        """Find opinions on topics and attitudes towards whom is answered."""
+        """Findings of kinds `opinion` and `attitude`, as far as the scenario declares them; each passage is accounted for."""
         findings: list[Finding] = []
         nothing: list[int] = []
         for passage in batch:
-            found = self._read(passage)
+            found = self.read(passage)
             findings += found
             if not found:
                 nothing.append(passage.episode)
         return Extraction(tuple(findings), tuple(nothing))
 
-    def _read(self, passage: Passage) -> list[Finding]:
-        lexicon = load(passage.lang or self.language)
-        found: list[Finding] = []
+    def read(self, passage: Passage) -> list[Finding]:
+        """Findings of one passage."""
+        lexicon = load(code_of(passage.lang or self.language))
         named = self._topics(passage)
-        for topic, sure in named:
-            stance = judge(passage.text, lexicon, lexicon.stance)
-            if stance is not None and "opinion" in self.declared:
-                value, confidence, quote = stance
-                name = self.topics[topic].name
-                found.append(Finding(passage.episode, "opinion", passage.actor, None, name, None, value, confidence * sure, quote))
-        if passage.target is not None and passage.target != passage.actor and passage.parent is not None and "attitude" in self.declared:
-            answer = judge(_opening(passage.text), lexicon, lexicon.answer)
-            if answer is not None:
-                value, confidence, quote = answer
-                about = self.topics[named[0][0]].name if named else None
-                found.append(Finding(passage.episode, "attitude", passage.actor, passage.target, None, about, value, confidence, quote))
+        answers = passage.parent is not None and passage.target is not None and passage.target != passage.actor
+        if not answers:
+            stances = {topic: self.stance(text, lexicon, topic) for topic, text in named.items()}
+            return self._opinions(passage, stances)
+        topic = next(iter(named), None)
+        own = self.stance(passage.text if topic is None else named[topic], lexicon, topic)
+        parent = self.stance(passage.parent_text or "", lexicon, topic)
+        said = self.answer(passage.text, lexicon)
+        relation, reply = model.joint(own.odds, said.odds, parent.odds)
+        about = None if topic is None else self.topics[topic].name
+        found = []
+        # Two stances on the same matter tell agreement too, without a word of answer.
+        if "attitude" in self.declared and (said.heard or (own.heard and parent.heard)):
+            odds = self.model.probabilities("relation", relation)
+            found += self._finding(passage, "attitude", said._replace(odds=odds), on_agent=passage.target, about=about)
+        if topic is not None:
+            mine = own._replace(odds=self.model.probabilities("reply", reply), heard=own.heard or (said.heard and parent.heard))
+            rest = {t: self.stance(text, lexicon, t) for t, text in named.items() if t != topic}
+            found += self._opinions(passage, {topic: mine, **rest})
         return found
 
-    def _topics(self, passage: Passage) -> list[tuple[int, float]]:
-        for text, sure in ((passage.text, 1.0), (passage.parent_text, 0.9), (passage.root_text, 0.85)):
-            mentions = self.gazetteer.find(text)
-            if mentions:
-                return [(m.topic, sure * m.score) for m in mentions[: 2 if text is passage.text else 1]]
-        return []
+    def stance(self, text: str, lexicon: Lexicon, topic: int | None) -> Judgement:
+        """What a text says of a topic."""
+        reading = features.stance(text, lexicon, () if topic is None else self._names[topic])
+        strong = reading.numbers[3] + reading.numbers[4] > 0
+        return self._judge("stance", reading, strong=strong)
 
+    def answer(self, text: str, lexicon: Lexicon) -> Judgement:
+        """How a text answers what stands before it."""
+        return self._judge("answer", features.answer(text, lexicon), strong=False)
 
-def judge(text: str, lexicon: Lexicon, table: dict[tuple[str, ...], float]) -> tuple[float, float, str] | None:
-    """(value, confidence, quote) of a text by the cues of one table; None if it holds none or they cancel out."""
-    tokens = words(text)
-    stems = [stem(w) for w, _, _ in tokens]
-    cues = lexicon.cues(stems, table)
-    if not cues:
-        return None
-    total = sum(c.value for c in cues)
-    mass = sum(abs(c.value) for c in cues)
-    if mass == 0:
-        return 0.0, 0.6, _quote(text, tokens, cues[0])
-    agreement = abs(total) / mass
-    if agreement < 0.34:
-        return None
-    soft = any(w in lexicon.softeners for w in stems)
-    value = max(-1.0, min(1.0, total / max(1.0, len(cues) ** 0.5))) * (0.7 if soft else 1.0)
-    confidence = min(0.5 + 0.15 * agreement * mass, 0.85) * (0.9 if soft else 1.0)
-    best = max(cues, key=lambda c: (c.value * (1 if total > 0 else -1), -c.begin))
-    return value, confidence, _quote(text, tokens, best)
+    def _judge(self, part: str, reading: features.Reading, *, strong: bool) -> Judgement:
+        heard = reading.heard
+        odds = self.model.probabilities(part, reading.numbers) if heard else _EVEN
+        return Judgement(odds, 0.8 if strong else 0.5, reading.quote, heard)
 
+    def _opinions(self, passage: Passage, stances: dict[int, Judgement]) -> list[Finding]:
+        if "opinion" not in self.declared:
+            return []
+        return [f for topic, judged in stances.items() for f in self._finding(passage, "opinion", judged, on_topic=self.topics[topic].name)]
 
-def _opening(text: str) -> str:
-    # Agreement is said first; what follows is about the matter.
-    clauses = _CLAUSE.findall(text)
-    return clauses[0] if clauses else text
+    def _finding(
+        self,
+        passage: Passage,
+        kind: str,
+        judged: Judgement,
+        *,
+        on_agent: int | None = None,
+        on_topic: str | None = None,
+        about: str | None = None,
+    ) -> list[Finding]:
+        if not judged.heard or judged.sure < self.sure:
+            return []
+        value = judged.label * judged.strength
+        quote = judged.quote if judged.quote and judged.quote in passage.text else None
+        return [Finding(passage.episode, kind, passage.actor, on_agent, on_topic, about, value, judged.sure, quote)]
 
+    def _topics(self, passage: Passage) -> dict[int, str]:
+        # Topic -> what of the text is about it; a text that names none is about what it answers, or what its thread is about.
+        named = self.gazetteer.find(passage.text)
+        if len(named) > 1:
+            return self._shares(passage.text, [m.topic for m in named])
+        if named:
+            return {named[0].topic: passage.text}
+        for text in (passage.parent_text, passage.root_text):
+            if mentions := self.gazetteer.find(text):
+                return {mentions[0].topic: passage.text}
+        return {}
 
-def _quote(text: str, tokens: Sequence[tuple[str, int, int]], cue: Cue) -> str:
-    return text[tokens[cue.begin][1] : tokens[cue.end - 1][2]]
+    def _shares(self, text: str, topics: list[int]) -> dict[int, str]:
+        # Each sentence is about the topic named last.
+        parts: dict[int, list[str]] = {}
+        current = topics[0]
+        for sentence in _SENTENCE.findall(text):
+            named = [m.topic for m in self.gazetteer.find(sentence) if m.topic in topics]
+            for topic in named or [current]:
+                parts.setdefault(topic, []).append(sentence)
+            current = named[-1] if named else current
+        return {topic: " ".join(sentences) for topic, sentences in parts.items()}

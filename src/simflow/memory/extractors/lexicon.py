@@ -1,10 +1,10 @@
-"""Words that carry a side, by language: stems that support, oppose, negate, soften, and phrases that agree or disagree with somebody."""
+"""Words that carry a side, by language: where a writer stands, what a reason praises or blames, how somebody is answered."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -12,11 +12,25 @@ from typing import NamedTuple
 from simflow.memory.topics import stem, words
 
 LANGUAGES = ("en", "pt", "es", "uk")
+FALLBACK = {"ca": "es", "gl": "pt", "ru": "uk", "be": "uk"}
+"""Languages without a lexicon of their own that are read with a near one, at a loss; all others are read as English."""
+Phrase = tuple[str, ...]
+_STRENGTH = {
+    "strong_for": 1.0,
+    "for": 0.6,
+    "agree": 1.0,
+    "neutral": 0.0,
+    "mixed": 0.0,
+    "against": -0.6,
+    "disagree": -1.0,
+    "strong_against": -1.0,
+}
 
 
 class Cue(NamedTuple):
-    """A word or phrase found in a text: what it says (-1..1), where it begins and ends in words."""
+    """A word or phrase of a lexicon in a text: its table, what it says (-1..1, 0 is neither), and where it stands, in words."""
 
+    table: str
     value: float
     begin: int
     end: int
@@ -24,51 +38,96 @@ class Cue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """One language. Keys are tuples of stems; values are strengths in -1..1 (`stance`, `answer`), or membership (`negators`)."""
+    """One language: `tables` maps `position`, `judgement` and `answer` to phrases (tuples of stems) with their strength."""
 
-    stance: dict[tuple[str, ...], float]
-    answer: dict[tuple[str, ...], float]
+    code: str
+    tables: Mapping[str, Mapping[Phrase, float]]
     negators: frozenset[str]
     softeners: frozenset[str]
+    contrasts: frozenset[Phrase]
+    concessions: frozenset[Phrase]
+    raising: frozenset[Phrase]
+    irony: frozenset[Phrase]
+    fillers: frozenset[str]
     longest: int
 
-    def cues(self, stems: Sequence[str], table: dict[tuple[str, ...], float]) -> list[Cue]:
-        """Cues of `table`, longest first, not overlapping, turned round by a negator up to three words before."""
-        found = []
+    def cues(self, stems: Sequence[str], *tables: str) -> list[Cue]:
+        """Cues of the tables, the longest at each place, none inside another; one in three words after a negator is turned round."""
+        found: list[Cue] = []
         at = 0
         while at < len(stems):
-            for size in range(min(self.longest, len(stems) - at), 0, -1):
-                value = table.get(tuple(stems[at : at + size]))
-                if value is not None:
-                    turned = sum(w in self.negators for w in stems[max(0, at - 3) : at]) % 2
-                    found.append(Cue(-0.8 * value if turned else value, at, at + size))
-                    at += size - 1
-                    break
-            at += 1
+            cue = self._at(stems, at, tables)
+            if cue is not None:
+                found.append(cue)
+                at = cue.end
+            else:
+                at += 1
         return found
+
+    def _at(self, stems: Sequence[str], at: int, tables: Sequence[str]) -> Cue | None:
+        for size in range(min(self.longest, len(stems) - at), 0, -1):
+            phrase = tuple(stems[at : at + size])
+            for table in tables:
+                value = self.tables[table].get(phrase)
+                if value is None:
+                    continue
+                # A phrase that begins with a negator has said it already.
+                turned = stems[at] not in self.negators and any(w in self.negators for w in stems[max(0, at - 3) : at])
+                turned = turned or (stems[at] not in self.negators and self.holds(stems[:at], self.raising))
+                return Cue(table, -0.8 * value if turned else value, at, at + size)
+        return None
+
+    def holds(self, stems: Sequence[str], phrases: frozenset[Phrase]) -> bool:
+        """Whether one of the phrases stands anywhere in the words."""
+        return any(tuple(stems[at : at + size]) in phrases for at in range(len(stems)) for size in range(1, 7))
+
+    def starts(self, stems: Sequence[str], phrases: frozenset[Phrase]) -> bool:
+        """Whether the words begin with one of the phrases."""
+        return any(tuple(stems[:size]) in phrases for size in range(1, 5))
+
+
+def thin(lexicon: Lexicon, keep: Callable[[Phrase], bool]) -> Lexicon:
+    """A lexicon that knows only some of its phrases: what training does, so that texts in words it does not know are judged soberly."""
+    tables = {name: {p: v for p, v in table.items() if keep(p)} for name, table in lexicon.tables.items()}
+    return replace(lexicon, tables=tables, irony=frozenset(p for p in lexicon.irony if keep(p)))
+
+
+def code_of(language: str | None) -> str:
+    """The lexicon that a language code is read with."""
+    short = (language or "en").replace("_", "-").split("-", maxsplit=1)[0].lower()
+    return short if short in LANGUAGES else FALLBACK.get(short, "en")
 
 
 @cache
 def load(code: str) -> Lexicon:
-    """The lexicon of a language code (`pt-BR` is `pt`); English for a language that has none."""
-    short = code.split("-", maxsplit=1)[0].lower()
-    name = short if short in LANGUAGES else "en"
-    raw = tomllib.loads((resources.files(__package__) / "lexicons" / f"{name}.toml").read_text(encoding="utf-8"))
-    stance = _table(raw["stance"])
-    answer = _table(raw["answer"])
+    """The lexicon of one of `LANGUAGES`."""
+    raw = tomllib.loads((resources.files(__package__) / "lexicons" / f"{code}.toml").read_text(encoding="utf-8"))
+    fillers = frozenset(stem(w) for w in raw["fillers"])
+    tables = {name: _table(raw[name], fillers) for name in ("position", "judgement", "answer")}
     return Lexicon(
-        stance,
-        answer,
+        code,
+        tables,
         frozenset(stem(w) for w in raw["negators"]),
         frozenset(stem(w) for w in raw["softeners"]),
-        max(len(key) for key in (*stance, *answer)),
+        frozenset(_phrase(p) for p in raw["contrasts"]),
+        frozenset(_phrase(p) for p in raw["concessions"]),
+        frozenset(_phrase(p) for p in raw["raising"]),
+        frozenset(_phrase(p) for p in raw["irony"]),
+        fillers,
+        max(len(phrase) for table in tables.values() for phrase in table),
     )
 
 
-def _table(raw: dict[str, list[str]]) -> dict[tuple[str, ...], float]:
-    strength = {"strong_for": 1.0, "for": 0.6, "against": -0.6, "strong_against": -1.0, "mixed": 0.0}
-    found: dict[tuple[str, ...], float] = {}
+def _table(raw: Mapping[str, Sequence[str]], fillers: frozenset[str]) -> dict[Phrase, float]:
+    found: dict[Phrase, float] = {}
     for name, phrases in raw.items():
         for phrase in phrases:
-            found[tuple(stem(w) for w, _, _ in words(phrase))] = strength[name]
-    return found
+            whole = _phrase(phrase)
+            bare = tuple(w for w in whole if w not in fillers)
+            # "for it" must not become "for".
+            found.setdefault(bare if bare == whole or sum(map(len, bare)) > 4 else whole, _STRENGTH[name])
+    return {phrase: value for phrase, value in found.items() if phrase}
+
+
+def _phrase(text: str) -> Phrase:
+    return tuple(stem(w) for w, _, _ in words(text))

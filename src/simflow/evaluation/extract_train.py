@@ -1,0 +1,148 @@
+"""Trains the classifiers of the built-in extractor: `python -m simflow.evaluation.extract_train` rewrites its `model.json`, the same bytes each time.
+
+The texts are generated from the half of the built-in world's phrases that is meant for it (`split: train`), in four languages; nothing else is
+learnt from. Each text is read with a random part of the lexicon hidden, because texts from elsewhere use words that no lexicon has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simflow.memory.extractors import features, model
+from simflow.memory.extractors.lexicon import LANGUAGES, Lexicon, Phrase, load, thin
+from simflow.plan import Language, Topic
+from simflow.world.language import Grammar
+
+TOPICS = {
+    "en": (Topic("water tariff", words=("tariff",)), Topic("night buses")),
+    "pt": (Topic("tarifa da água", words=("tarifa",)), Topic("ônibus noturno")),
+    "es": (Topic("tarifa del agua", words=("tarifa",)), Topic("autobús nocturno")),
+    "uk": (Topic("тариф на воду", words=("тариф",)), Topic("нічний автобус")),
+}
+TEXTS = 2000
+HIDDEN = (0.0, 0.2, 0.4, 0.6)
+"""Shares of the lexicon that are hidden, in turn."""
+AGREE, DISAGREE, NEUTRAL = 0.45, 0.8, 0.15
+"""The world's own bounds: distances of stances that count as agreement and disagreement, and of a stance from 0 that counts as undecided."""
+Matrix = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+
+class Sample(NamedTuple):
+    """Generated texts: posts, replies to them, and what was meant (0, 1, 2 for -1, 0, +1)."""
+
+    topics: tuple[Topic, ...]
+    posts: list[str]
+    replies: list[str]
+    topic: npt.NDArray[np.int16]
+    stance: Labels
+    reply_stance: Labels
+    relation: Labels
+
+
+def sample(code: str, split: str, count: int, seed: int) -> Sample:
+    """`count` posts and as many replies in one language, written with one half of its phrases."""
+    topics = TOPICS[code]
+    grammar = Grammar(dataclasses.replace(Language(code=code), split=split), topics, seed)  # type: ignore[arg-type]
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, len(topics), count).astype(np.int16)
+    stance = np.clip(rng.normal(0, 0.55, count), -1, 1)
+    near, far = stance + rng.normal(0, 0.25, count), rng.normal(0, 0.55, count)
+    other = np.clip(np.where(rng.random(count) < 0.5, near, far), -1, 1)
+    gap = np.abs(other - stance)
+    relation = np.where(gap < AGREE, 1, np.where(gap > DISAGREE, -1, 0)).astype(np.int8)
+    kinds = np.where(rng.random(count) < 0.75, "reply", "quote").tolist()
+    posts = grammar.write(np.arange(count, dtype=np.int64), ["post"] * count, topic, stance, np.full(count, 2, np.int8)).text
+    replies = grammar.write(np.arange(count, dtype=np.int64) + 10**6, kinds, topic, other, relation).text
+    return Sample(topics, posts, replies, topic, _classes(stance), _classes(other), relation.astype(np.int64) + 1)
+
+
+def _classes(stances: Matrix) -> Labels:
+    found: Labels = np.where(stances >= NEUTRAL, 2, np.where(stances <= -NEUTRAL, 0, 1)).astype(np.int64)
+    return found
+
+
+def hide(lexicon: Lexicon, share: float, turn: int) -> Lexicon:
+    """The lexicon without a keyed share of its phrases."""
+
+    def kept(phrase: Phrase) -> bool:
+        digest = hashlib.blake2b(f"{turn} {' '.join(phrase)}".encode(), digest_size=4).digest()
+        return int.from_bytes(digest, "big") / 2**32 >= share
+
+    return thin(lexicon, kept)
+
+
+def train() -> dict[str, Matrix]:
+    """Weights of each part of the model."""
+    first: dict[str, list[tuple[Matrix, Labels]]] = {"stance": [], "answer": []}
+    replies: list[tuple[list[features.Reading], list[features.Reading], list[features.Reading], Sample]] = []
+    for code in LANGUAGES:
+        for turn, share in enumerate(HIDDEN):
+            lexicon = hide(load(code), share, turn)
+            made = sample(code, "train", TEXTS, 11 + turn)
+            names = [(t.name, *t.words) for t in made.topics]
+            posts = [features.stance(text, lexicon, names[k]) for text, k in zip(made.posts, made.topic.tolist(), strict=True)]
+            own = [features.stance(text, lexicon, names[k]) for text, k in zip(made.replies, made.topic.tolist(), strict=True)]
+            said = [features.answer(text, lexicon) for text in made.replies]
+            replies.append((own, said, posts, made))
+            first["stance"].append(_heard(posts, made.stance))
+            first["answer"].append(_heard(said, made.relation))
+    weights = {part: fit(*_joined(pairs)) for part, pairs in first.items()}
+    half = model.Model("half", weights)
+    relation, reply = [], []
+    for own, said, posts, made in replies:
+        pairs = [
+            model.joint(_odds(half, "stance", o), _odds(half, "answer", s), _odds(half, "stance", p))
+            for o, s, p in zip(own, said, posts, strict=True)
+        ]
+        relation.append((np.array([r for r, _ in pairs]), made.relation))
+        reply.append((np.array([r for _, r in pairs]), made.reply_stance))
+    return {**weights, "relation": fit(*_joined(relation)), "reply": fit(*_joined(reply))}
+
+
+def _odds(half: model.Model, part: str, reading: features.Reading) -> Matrix:
+    return half.probabilities(part, reading.numbers) if reading.heard else np.full(3, 1 / 3)
+
+
+def _heard(readings: list[features.Reading], labels: Labels) -> tuple[Matrix, Labels]:
+    rows = [i for i, r in enumerate(readings) if r.heard]
+    return np.array([readings[i].numbers for i in rows]), labels[rows]
+
+
+def _joined(pairs: list[tuple[Matrix, Labels]]) -> tuple[Matrix, Labels]:
+    return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
+
+
+def fit(inputs: Matrix, labels: Labels, penalty: float = 1.0, steps: int = 1200) -> Matrix:
+    """Multinomial logistic regression with an L2 penalty, by Adam over all rows: (inputs + 1, 3)."""
+    rows = np.c_[inputs, np.ones(len(inputs))]
+    wanted = np.eye(3)[labels]
+    table = np.zeros((rows.shape[1], 3))
+    mean, square = np.zeros_like(table), np.zeros_like(table)
+    for step in range(1, steps + 1):
+        scores = rows @ table
+        odds = np.exp(scores - scores.max(1, keepdims=True))
+        slope = rows.T @ (odds / odds.sum(1, keepdims=True) - wanted) / len(rows)
+        slope[:-1] += penalty / len(rows) * table[:-1]
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.999 * square + 0.001 * slope * slope
+        table -= 0.05 * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return table
+
+
+def main() -> None:
+    """Train and write."""
+    about = {"trained on": "the train half of the built-in world's phrases", "languages": list(LANGUAGES), "texts": TEXTS * len(HIDDEN)}
+    path = Path(model.__file__).with_name("model.json")
+    path.write_text(model.dump(train(), about), "utf-8")
+    print(f"wrote {path}")  # noqa: T201  a script
+
+
+if __name__ == "__main__":
+    main()
