@@ -145,7 +145,7 @@ def test_the_end_of_a_long_log_is_read_without_its_beginning(tmp_path):
 
 
 def view(make, tmp_path, state: str, **progress) -> RunView:
-    record = RunRecord("s/20260101-000000-c", tmp_path)
+    record = RunRecord("s/20260101-000000-c", tmp_path / "20260101-000000-c")
     about = {"cell": {"limits": {"cost": 10.0, "tokens": None, "hours": None}}}
     return RunView(record, tmp_path, Progress("running", 1, 2, 10, 20, **progress), about, state)
 

@@ -81,13 +81,13 @@ class ReadingApp(App[None]):
         self._last: RunView | None = None
         self._tail: LogTail | None = None
         self._wake = threading.Event()
-        self._closing = False
+        self.closing = False
 
     # ------------------------------------------------------------------------------------------------------------ the ledger
 
     def on_unmount(self) -> None:
         """Let the reading threads end."""
-        self._closing = True
+        self.closing = True
         self._wake.set()
 
     @work(thread=True, exclusive=True, group="ledger")
@@ -96,10 +96,10 @@ class ReadingApp(App[None]):
         worker = get_current_worker()
         shown = threading.Event()
         shown.set()
-        while not (worker.is_cancelled or self._closing):
+        while not (worker.is_cancelled or self.closing):
             began = time.perf_counter()
             snapshot = self.read()
-            if not self._closing and shown.is_set():
+            if not self.closing and shown.is_set():
                 shown.clear()
                 self.call_later(self._pass_on, snapshot, shown)
             self._wake.wait(max(self.period, 10 * (time.perf_counter() - began)))
@@ -107,7 +107,7 @@ class ReadingApp(App[None]):
 
     def _pass_on(self, snapshot: Snapshot, shown: threading.Event) -> None:
         shown.set()
-        if not self._closing:
+        if not self.closing:
             self.take(snapshot)
 
     def read(self) -> Snapshot:
@@ -163,7 +163,7 @@ class ReadingApp(App[None]):
     def listen(self) -> None:
         """Read what the selected run has committed since, as far as the screen that is on shows it."""
         self.gather()
-        if not self._closing:
+        if not self.closing:
             self.call_from_thread(self.tell)
 
     def gather(self) -> None:
@@ -188,13 +188,13 @@ class ReadingApp(App[None]):
             return
         if self.society is None or self.society.record.path != run.record.path:
             self.society = Society(run.project, run.record)
-        self.society.advance(windows, stop=lambda: self._closing)
+        self.society.advance(windows, stop=lambda: self.closing)
         if self.current_mode == "society":
             self.society.count_exposures(windows)
         if self.current_mode == "agent" and (agent := self._agent()) is not None:
             told = self.story
             if told is None or (told.agent, told.windows) != (agent, len(windows)):
-                self.story = story(run.project, windows, agent, stop=lambda: self._closing or self.choice.agent not in {None, agent})
+                self.story = story(run.project, windows, agent, stop=lambda: self.closing or self.choice.agent not in {None, agent})
 
     def _agent(self) -> int | None:
         if self.choice.agent is None and self.society and self.society.agents:
@@ -248,7 +248,7 @@ class ReadingApp(App[None]):
 
     @work(thread=True, exclusive=True, group="compare")
     def _compare(self, left: RunView, right: RunView) -> None:
-        self.comparison = compare(left, right, Watch(self.homes, self.clock), stop=lambda: self._closing)
+        self.comparison = compare(left, right, Watch(self.homes, self.clock), stop=lambda: self.closing)
         self.call_from_thread(self.tell)
 
     # ------------------------------------------------------------------------------------------------------------- selection

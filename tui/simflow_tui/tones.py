@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from textual.content import Content
 from textual.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 Span = tuple[str, str]
 """A piece of text and its tone."""
@@ -156,6 +156,7 @@ THEMES = (
         dark=True,
         ansi=True,
         variables={
+            **BUILTIN_THEMES["ansi-dark"].variables,
             **_series(_ANSI),
             "quiet": "ansi_white",
             "faint": "ansi_bright_black",

@@ -91,18 +91,23 @@ class Page(Screen[None]):
         """What is between path and footer."""
         yield from ()
 
+    _whole = False
+
     def on_screen_resume(self) -> None:
         """Shown again: take in what happened meanwhile."""
-        if self.is_mounted:
-            self.call_later(self.news)
+        self.call_later(self.news)
 
     def on_mount(self) -> None:
-        """Show what is known."""
-        self.call_later(self.news)
+        """Show what is known, once all parts are there."""
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._whole = True
+        self.news()
 
     def news(self) -> None:
         """Called when the ledger or the data of the selected run changed, while this screen is on."""
-        if self.is_mounted and self.query(Bar):
+        if self._whole and self.is_attached and not self.desk.closing:
             self.query_one(Bar).show(self.desk.snapshot.runs)
             self.query_one(Crumbs).show(*self.path())
             self.update()

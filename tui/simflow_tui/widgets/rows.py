@@ -84,6 +84,7 @@ class Rows(ScrollView, can_focus=True):
     """
 
     cursor: reactive[int] = reactive(0, repaint=False)
+    empty: reactive[str] = reactive("nothing here yet")
 
     class Highlighted(Message):
         """The cursor is on another row."""
@@ -115,7 +116,7 @@ class Rows(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.columns = columns
         self.header = header and any(c.name for c in columns)
-        self.empty = empty
+        self.set_reactive(Rows.empty, empty)
         self.follow = follow
         self.cursor_sign = cursor_sign
         self.opens = opens
