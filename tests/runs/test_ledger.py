@@ -87,3 +87,10 @@ def test_the_project_is_the_nearest_folder_upwards(tmp_path, monkeypatch):
     assert home(tmp_path / "a" / "b") == tmp_path / ".simflow"
     monkeypatch.setenv("SIMFLOW_HOME", str(tmp_path / "elsewhere"))
     assert home(tmp_path / "a") == tmp_path / "elsewhere"
+
+
+def test_state_of_a_new_project_belongs_beside_its_scenarios(tmp_path, monkeypatch):
+    monkeypatch.delenv("SIMFLOW_HOME", raising=False)
+    (tmp_path / "scenarios" / "library").mkdir(parents=True)
+    for start in (tmp_path, tmp_path / "scenarios", tmp_path / "scenarios" / "library"):
+        assert home(start) == tmp_path / ".simflow"

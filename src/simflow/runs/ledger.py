@@ -149,13 +149,18 @@ class Ledger:
 
 
 def home(start: Path | None = None) -> Path:
-    """The project's `.simflow` folder: SIMFLOW_HOME, else the nearest one upwards, else the one that would be made here."""
+    """The project's `.simflow` folder: SIMFLOW_HOME, else the nearest one upwards, else the one that belongs at the project's root.
+
+    The root is the nearest folder upwards with `scenarios/` in it, or `start` where there is none.
+    """
     if given := os.environ.get("SIMFLOW_HOME"):
         return Path(given).expanduser().absolute()
     here = (start or Path.cwd()).absolute()
-    for folder in (here, *here.parents):
-        if (folder / ".simflow").is_dir():
-            return folder / ".simflow"
+    upwards = (here, *here.parents)
+    for mark in (".simflow", "scenarios"):
+        for folder in upwards:
+            if (folder / mark).is_dir():
+                return folder / ".simflow"
     return here / ".simflow"
 
 
