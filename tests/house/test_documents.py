@@ -56,3 +56,9 @@ def test_the_version_is_said_once(root):
     from simflow import __version__
 
     assert __version__ in done.stdout
+
+
+def test_the_reference_of_commands_is_what_the_commands_say(root):
+    from simflow.cli.reference import page
+
+    assert (root / "docs" / "commands.md").read_text("utf-8") == page(), "run: python -m simflow.cli.reference > docs/commands.md"
