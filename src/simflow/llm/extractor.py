@@ -104,6 +104,7 @@ class ModelExtractor:
             most=fixed + each * len(batch),
             seed=self.seed + attempt,
             attempt=attempt,
+            about={"tick": min((p.tick for p in passages), default=0), "lines": len(batch)},
         )
 
     def notes(self) -> dict[str, int]:

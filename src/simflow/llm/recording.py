@@ -25,15 +25,17 @@ def address(request: Mapping[str, Any], attempt: int = 0) -> str:
 
 
 class Recording:
-    """Answers by address. `folder` None with `off` keeps nothing.
+    """Answers by address. `folder` None with `off` keeps nothing. account: whose index of questions is kept beside, for people to look in.
 
     Files are written beside and renamed, so a reader sees a whole answer or none; a file that cannot be read counts as none. An
     answer that proved unusable carries its `failure`: `replay` asks again, `replay-only` fails in the same way.
     """
 
-    def __init__(self, folder: Path | None, taping: Taping) -> None:
+    def __init__(self, folder: Path | None, taping: Taping, account: str | None = None) -> None:
         self.folder = folder
         self.taping = taping if folder else "off"
+        self.index = folder / "asked" / f"{account}.jsonl" if folder and account else None
+        self._lock = threading.Lock()
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The recorded answer, if it may be used. In `replay-only`, raises NotFound if there is none."""
@@ -59,6 +61,31 @@ class Recording:
         text = json.dumps({"request": dict(request), **answer}, ensure_ascii=True, sort_keys=True, indent=1)
         beside.write_text(text, "utf-8")
         beside.replace(path)
+
+    def note(self, key: str, phase: str, about: Mapping[str, int | str]) -> None:
+        """Note in the index that a question was asked, so that people find it by what it was about."""
+        if not self.index or not about or self.taping in {"off", "replay-only"}:
+            return
+        with self._lock:
+            self.index.parent.mkdir(parents=True, exist_ok=True)
+            with self.index.open("a", encoding="utf-8") as out:
+                out.write(json.dumps({"phase": phase, **about, "key": key}) + "\n")
+
+    def asked(self) -> list[dict[str, Any]]:
+        """Rows of the index: phase, what each question was about, and its `key`; the newest of each."""
+        rows: dict[str, dict[str, Any]] = {}
+        if self.index and self.index.exists():
+            for line in self.index.read_text("utf-8").splitlines():
+                try:
+                    row = json.loads(line)
+                    rows[row["key"]] = row
+                except (ValueError, KeyError, TypeError):
+                    continue  # a line that a crash cut
+        return list(rows.values())
+
+    def read(self, key: str) -> dict[str, Any] | None:
+        """A recorded request with its answer, whatever the mode; None if it is not there."""
+        return self._read(key)
 
     def blame(self, key: str, kind: str, reason: str) -> None:
         """Note that a recorded answer proved unusable."""

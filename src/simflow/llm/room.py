@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
 import instructor
@@ -44,7 +44,8 @@ logging.getLogger("instructor").setLevel(logging.CRITICAL)  # it logs what is ra
 class Question(Generic[M]):
     """One request: `stable` first and byte-identical over calls, so that a provider can cache it; `text` is what differs.
 
-    shape: the answer's model. attempt: asked for the n-th time, which is a different address in the recording.
+    shape: the answer's model. attempt: asked for the n-th time, which is a different address in the recording. about: what a person
+    would look the question up by (an agent and a tick, a range of ticks); it is not sent.
     """
 
     phase: str
@@ -56,6 +57,7 @@ class Question(Generic[M]):
     temperature: float = 0.0
     seed: int = 0
     attempt: int = 0
+    about: Mapping[str, int | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,10 @@ class Answer(Generic[M]):
 class Room:
     """One account with one endpoint: engine and extractor of a cell share it."""
 
-    def __init__(self, endpoint: Endpoint, meter: Meter | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, meter: Meter | None = None, account: str | None = None) -> None:
         self.endpoint = endpoint
         self.meter = meter or Meter()
-        self.recording = Recording(endpoint.tapes, endpoint.taping)
+        self.recording = Recording(endpoint.tapes, endpoint.taping, account)
         self.pace = Pace(endpoint.requests_per_minute, endpoint.tokens_per_minute)
         self._creators: dict[str, Callable[..., Any]] = {}
         self._lock = threading.Lock()
@@ -87,9 +89,9 @@ class Room:
             room = _rooms.get(key)
             if room is None:
                 endpoint = Endpoint.from_environment(cell.models.model)
-                account = address({"cell": behaviour(cell), "events": canonical(cell.events), "model": endpoint.model})[:16]
+                account = account_of(cell, endpoint.model)
                 ledger = endpoint.tapes / "spent" / f"{account}.jsonl" if endpoint.tapes else None
-                room = cls(endpoint, Meter(cell.limits, ledger))
+                room = cls(endpoint, Meter(cell.limits, ledger), account)
                 _rooms[key] = room
             return room
 
@@ -129,7 +131,7 @@ class Room:
         def create(**request: Any) -> ChatCompletion:
             note["called"] = True
             try:
-                return self._create(question, model, note, _strict(request))
+                return self._create(question, model, note, self._strict(request))
             except Exception as error:
                 note["error"] = error
                 raise
@@ -184,8 +186,19 @@ class Room:
             raise Unusable("invalid", _short(error.__cause__ or error)) from None
         return value, value._raw_response  # noqa: SLF001 - Instructor's documented place for the completion
 
+    def _strict(self, request: dict[str, Any]) -> dict[str, Any]:
+        shape = request.get("response_format")
+        if not isinstance(shape, dict) or shape.get("type") != "json_schema":
+            return request
+        schema = shape["json_schema"]
+        if not self.endpoint.base_url and not self.endpoint.local:
+            # OpenAI's strict mode takes no length limits on strings; they are checked when the answer is read.
+            schema = _without(schema, {"minLength", "maxLength"})
+        return {**request, "response_format": {**shape, "json_schema": {**schema, "strict": True}}}
+
     def _create(self, question: Question[M], model: str, note: dict[str, Any], request: dict[str, Any]) -> ChatCompletion:
         key = address(request, question.attempt)
+        self.recording.note(key, question.phase, question.about)
         found = self.recording.get(key)
         if found is not None:
             note["replayed"] = True
@@ -218,6 +231,11 @@ _rooms: weakref.WeakValueDictionary[str, Room] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
 
+def account_of(cell: Cell, model: str) -> str:
+    """What a cell's spending and questions are filed under: the same for every run of the same behaviour on the same model."""
+    return address({"cell": behaviour(cell), "events": canonical(cell.events), "model": model})[:16]
+
+
 def count(request: Mapping[str, Any]) -> int:
     """Prompt tokens of a request, about: its messages and its schema, in OpenAI's newest public encoding."""
     texts = [str(m.get("content") or "") for m in request.get("messages", ())]
@@ -232,12 +250,10 @@ def _outcome(future: Future[Answer[M]]) -> Answer[M] | Unusable | Unreachable:
         return error
 
 
-def _strict(request: dict[str, Any]) -> dict[str, Any]:
-    shape = request.get("response_format")
-    if isinstance(shape, dict) and shape.get("type") == "json_schema":
-        shape = {**shape, "json_schema": {**shape["json_schema"], "strict": True}}
-        return {**request, "response_format": shape}
-    return request
+def _without(value: Any, keys: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {k: _without(v, keys) for k, v in value.items() if k not in keys}
+    return [_without(v, keys) for v in value] if isinstance(value, list) else value
 
 
 def _usable(answer: Mapping[str, Any]) -> ChatCompletion:

@@ -51,6 +51,7 @@ class ModelSpeaker:
             model=turn.model,
             temperature=WARMTH,
             seed=turn.seed & 0x7FFFFFFF,
+            about={"agent": turn.id, "tick": turn.tick},
         )
 
     def ready(self) -> None:

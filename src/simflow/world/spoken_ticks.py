@@ -193,7 +193,8 @@ class SpokenSimulation(Simulation):
     def _who(self, agent: int, people: Roster) -> str:
         persona = self.cell.personas[int(self.society.persona[agent])]
         lines = [f"{people.name[agent]}, {persona.name}."]
-        if about := people.about[agent]:
+        about = people.about[agent]
+        if about and about != persona.voice:
             lines.append(about)
         if persona.voice:
             lines.append(f"Voice: {persona.voice}.")

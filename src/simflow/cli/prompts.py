@@ -1,0 +1,179 @@
+"""`simflow prompts`: exactly what a model is sent, and what it answered: from the recording, or as it would be before any is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from simflow.llm.room import Question, Room
+    from simflow.plan import Cell
+    from simflow.ports import Act, Turn
+
+
+@click.command()
+@click.argument("what", metavar="SCENARIO|RUN")
+@click.option("--phase", type=click.Choice(["act", "extract"]), help="Turns of agents, or reading of relations; default: what there is.")
+@click.option("--agent", help="An agent's id, such as @rosa14.")
+@click.option("--tick", type=click.IntRange(min=0), help="The first question at or after this tick.")
+@click.option("--list", "listed", is_flag=True, help="List what was asked instead of showing one question.")
+@click.option("--probe", is_flag=True, help="Ask the endpoint which ways of shaping answers it masters (up to eight short calls).")
+@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def prompts(
+    what: str, phase: str | None, agent: str | None, tick: int | None, root: Path | None, *, listed: bool, probe: bool, as_json: bool
+) -> None:
+    """Show what a model is sent for SCENARIO or RUN: rules first, then the turn or the lines, then the shape of the answer.
+
+    Of a run that was recorded, the very request and its answer. Otherwise the first question as it would be, said so on standard error.
+    """
+    from simflow.errors import NotFound
+    from simflow.llm.room import Room
+
+    cell = _cell(what, root)
+    room = Room.of(cell)
+    if probe:
+        click.echo(_probed(room, as_json=as_json))
+        return
+    who = agent.removeprefix("@") if agent else None
+    asked = [
+        row
+        for row in room.recording.asked()
+        if (phase is None or row["phase"] == phase)
+        and (who is None or row.get("agent") == who)
+        and (tick is None or int(row.get("tick", 0)) >= tick)
+    ]
+    asked.sort(key=lambda r: (r["phase"], r.get("tick", 0), str(r.get("agent", ""))))
+    if listed:
+        click.echo(json.dumps(asked, indent=1) if as_json else "\n".join(map(_row, asked)))
+        return
+    if asked and (found := room.recording.read(asked[0]["key"])):
+        click.echo(f"recorded: {_row(asked[0])}; {len(asked)} such in all", err=True)
+        shown = {**asked[0], "request": found["request"], "answer": found.get("response"), "failure": found.get("failure")}
+    else:
+        question = _first(cell, room, phase, who, tick or 0)
+        if question is None:
+            raise NotFound("no such question would be asked", hint="`--list` shows those that were; is the agent one that speaks?")
+        click.echo("not recorded: as the first one would be, before anything is remembered", err=True)
+        shown = {"phase": question.phase, **question.about, "request": _request(room, question), "answer": None, "failure": None}
+    click.echo(json.dumps(shown, ensure_ascii=False, indent=1) if as_json else _text(shown))
+
+
+def _cell(what: str, root: Path | None) -> Cell:
+    from simflow.runs import find_run, home
+    from simflow.scenario import load
+    from simflow.store import Store
+
+    if Path(what).is_file():
+        return load(Path(what)).cells[0]
+    state = root or home()
+    return Store(state).open(find_run(state, what)).cell
+
+
+def _first(cell: Cell, room: Room, phase: str | None, agent: str | None, tick: int) -> Question[Any] | None:
+    speaks = cell.models.engine == "llm" or any(p.engine == "llm" for p in cell.personas)
+    if phase != "extract" and speaks:
+        return _turn(cell, room, agent, tick)
+    return None if agent else _reading(cell, room, tick)
+
+
+def _turn(cell: Cell, room: Room, agent: str | None, tick: int) -> Question[Any] | None:
+    from simflow.llm.speaker import ModelSpeaker
+    from simflow.world.spoken import SpokenEngine
+
+    listener = _Listener()
+    engine = SpokenEngine(cell, listener)
+    state = engine.begin()
+    for now in range(cell.clock.ticks):
+        state = engine.advance(state, now, now + 1).state
+        for turn in listener.heard:
+            if turn.tick >= tick and agent in {None, turn.id}:
+                return ModelSpeaker(cell, room).question(turn)
+        listener.heard.clear()
+    return None
+
+
+class _Listener:
+    """Hears every turn and says nothing."""
+
+    id = "listener"
+
+    def __init__(self) -> None:
+        self.heard: list[Turn] = []
+
+    def speak(self, turns: Sequence[Turn]) -> list[Act]:
+        """Nothing, for all."""
+        from simflow.ports import Act
+
+        self.heard += turns
+        return [Act("nothing") for _ in turns]
+
+
+def _reading(cell: Cell, room: Room, tick: int) -> Question[Any] | None:
+    from simflow.llm.extractor import ModelExtractor
+    from simflow.memory.linking import Names
+    from simflow.memory.passages import READ_KINDS, passages, texts_of
+    from simflow.plan import Models
+    from simflow.world.builtin import BuiltinEngine
+
+    world = dataclasses.replace(cell, models=Models(), personas=tuple(dataclasses.replace(p, engine=None) for p in cell.personas))
+    engine = BuiltinEngine(world)
+    step = engine.advance(engine.begin(), 0, min(cell.clock.ticks, max(cell.extract.every, tick + cell.extract.every)))
+    rows = [r for r in step.episodes.to_pylist() if r["kind"] in READ_KINDS and r["tick"] >= tick]
+    texts = texts_of(step.episodes, [r[k] for r in rows for k in ("parent", "root") if r[k] is not None])
+    found = passages(rows, Names(step.agents), texts)
+    return ModelExtractor(cell, room).question(found[: cell.extract.batch]) if found else None
+
+
+def _request(room: Room, question: Question[Any]) -> dict[str, Any]:
+    shape = {"name": question.shape.__name__, "schema": question.shape.model_json_schema(), "strict": True}
+    return {
+        "model": question.model or room.endpoint.model,
+        "messages": [{"role": "system", "content": question.stable}, {"role": "user", "content": question.text}],
+        "temperature": question.temperature,
+        "seed": question.seed,
+        "max_tokens": question.most,
+        "response_format": {"type": "json_schema", "json_schema": shape},
+    }
+
+
+def _text(shown: dict[str, Any]) -> str:
+    from simflow.llm.room import count
+
+    request = shown["request"]
+    parts = []
+    for message in request["messages"]:
+        parts += [f"--- {message['role']}", str(message["content"]), ""]
+    rest = {k: v for k, v in request.items() if k != "messages"}
+    parts += ["--- with", json.dumps(rest, ensure_ascii=False), ""]
+    if shown["answer"]:
+        message = shown["answer"]["choices"][0]["message"] if shown["answer"].get("choices") else {}
+        usage = shown["answer"].get("usage") or {}
+        said = message.get("content") or message.get("refusal") or json.dumps(message.get("tool_calls"))
+        parts += [f"--- answer ({usage.get('prompt_tokens', '?')} tokens in, {usage.get('completion_tokens', '?')} out)", str(said), ""]
+    if shown["failure"]:
+        parts += ["--- could not be used", str(shown["failure"]), ""]
+    return "\n".join([*parts, f"about {count(request):,} tokens as sent"])
+
+
+def _row(row: dict[str, Any]) -> str:
+    about = f"@{row['agent']}" if "agent" in row else f"{row.get('lines', '?')} lines"
+    return f"{row['phase']:<8} tick {row.get('tick', '?'):>5}  {about}  {row['key'][:12]}"
+
+
+def _probed(room: Room, *, as_json: bool) -> str:
+    from simflow.llm.probe import probe
+
+    room.ready()
+    found = probe(room)
+    if as_json:
+        return json.dumps({"endpoint": room.endpoint.place, "model": room.endpoint.model, "modes": found}, indent=1)
+    lines = [f"{room.endpoint.place}, {room.endpoint.model}"]
+    lines += [f"  {mode:<12} {fault or 'masters it'}" for mode, fault in found.items()]
+    able = [mode for mode, fault in found.items() if not fault]
+    return "\n".join([*lines, f"set SIMFLOW_LLM_MODE={able[0]}" if able else "no mode works with this model"])
