@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import dagster as dg
 from dagster import AssetExecutionContext
 
+from simflow import __version__
 from simflow.errors import EndpointFailed, SimflowError, Stopped
 from simflow.plan import Cell, Plan
 from simflow.runs import RunRecord, WindowRecord
 from simflow_pipelines import beta
 from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, kinds, owners
-from simflow_pipelines.interrupts import interruptible
+from simflow_pipelines.interrupts import DagsterExecutionInterruptedError, interruptible
 from simflow_pipelines.partitions import Place, by_cell, partitions
 from simflow_pipelines.preview import materialization_metadata
 
@@ -30,6 +31,8 @@ MADE_FROM = {
     "snapshot": ("plan", "vectors", "edges", "personas"),
 }
 """Asset -> what it is made from. All rest on the plan, so that each is stale for itself where the plan has changed."""
+
+VERSION = "dagster/data_version"
 
 RETRIES, RETRY_SECONDS = 3, 30
 
@@ -188,6 +191,10 @@ class ScenarioAssets:
                     self.watch.committed(cell, result)
             except BaseException as error:
                 self.watch.failed(cell, error)
+                if isinstance(error, DagsterExecutionInterruptedError | Stopped):
+                    # Somebody meant it: Dagster files the run as cancelled, not as failed.
+                    context.instance.report_run_canceling(context.run, "Interrupted; committed windows stay.")
+                    raise DagsterExecutionInterruptedError from error
                 if isinstance(error, EndpointFailed):
                     context.log.warning("%s %s", error, error.hint or "")
                     raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=RETRY_SECONDS) from error
@@ -197,44 +204,61 @@ class ScenarioAssets:
 
     def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result, *, reused: bool) -> None:
         place = Place(cell.name, result.record.number).key
-        version = {"dagster/data_version": result.key, "dagster/data_version_is_user_provided": "true"}
-        seen = context.instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
-        if seen is None or (seen.asset_observation and (seen.asset_observation.tags or {}).get("dagster/data_version") != result.key):
-            context.log_event(dg.AssetObservation(asset_key=self.key("plan"), partition=place, tags={"dagster/data_version": result.key}))
-            seen = context.instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
+        pointer, seen = self._seen(context.instance, place)
+        if seen != result.key:
+            context.log_event(self._observation(place, result.key))
+            pointer, _ = self._seen(context.instance, place)
         for name in ASSETS:
             # What the window was made from, in Dagster's own words: it is stale once the plan's data version is another one.
-            made_from: dict[str, str] = {}
+            made_from = {"dagster/code_version": __version__}
             for other in MADE_FROM[name]:
-                pointer = seen.storage_id if seen and other == "plan" else "NULL"
                 made_from |= {
                     f"dagster/input_data_version/{self.key(other).to_user_string()}": result.key,
-                    f"dagster/input_event_pointer/{self.key(other).to_user_string()}": str(pointer),
+                    f"dagster/input_event_pointer/{self.key(other).to_user_string()}": str(pointer) if other == "plan" else "NULL",
                 }
             context.log_event(
                 dg.AssetMaterialization(
                     asset_key=self.key(name),
                     partition=place,
                     metadata=materialization_metadata(name, self.home, work.record, result, reused=reused),
-                    tags={**version, **made_from},
+                    tags={VERSION: result.key, f"{VERSION}_is_user_provided": "true", **made_from},
                 )
             )
 
-    def observed(self) -> dg.AssetsDefinition | dg.SourceAsset:
+    def observed(self) -> dg.AssetsDefinition:
         """The plan as an asset that can be observed: its data versions say which windows a change of the file concerns."""
+        spec = dg.AssetSpec(
+            key=self.key("plan"),
+            group_name=self.name,
+            description=PLAN_ABOUT,
+            owners=owners(self.plan.cells[0]),
+            kinds=kinds("plan"),
+            metadata=code_references(self.plan, ("scenario",)),
+            partitions_def=partitions(self.plan),
+            skippable=True,
+        )
 
-        def plan() -> dg.DataVersionsByPartition:
-            return dg.DataVersionsByPartition({k: dg.DataVersion(v) for k, v in plan_versions(self.plan).items()})
+        def observe(context: AssetExecutionContext) -> Iterator[dg.ObserveResult]:
+            """Say what each window would be made of now, where that has changed."""
+            for observation in self.observations(context.instance):
+                context.log_event(observation)
+            yield from ()
 
         with beta.accepted():
-            return dg.observable_source_asset(
-                key=self.key("plan"),
-                partitions_def=partitions(self.plan),
-                group_name=self.name,
-                description=PLAN_ABOUT,
-                metadata=code_references(self.plan, ("scenario",)),
-                tags={f"dagster/kind/{kind}": "" for kind in kinds("plan")},
-            )(plan)
+            made: dg.AssetsDefinition = dg.multi_observable_source_asset(name=f"{self.name}_plan", specs=[spec])(observe)
+        return made
+
+    def observations(self, instance: dg.DagsterInstance) -> list[dg.AssetObservation]:
+        """Observations of the plan's partitions whose data version is not what was observed last."""
+        return [self._observation(place, key) for place, key in plan_versions(self.plan).items() if self._seen(instance, place)[1] != key]
+
+    def _seen(self, instance: dg.DagsterInstance, place: str) -> tuple[int | None, str | None]:
+        record = instance.get_latest_data_version_record(self.key("plan"), is_source=True, partition_key=place)
+        observation = record.asset_observation if record else None
+        return (record.storage_id, (observation.tags or {}).get(VERSION)) if record and observation else (None, None)
+
+    def _observation(self, place: str, key: str) -> dg.AssetObservation:
+        return dg.AssetObservation(asset_key=self.key("plan"), partition=place, tags={VERSION: key, f"{VERSION}_is_user_provided": "true"})
 
     def job(self) -> Any:
         """A job over the computed assets, named after the scenario."""

@@ -28,7 +28,6 @@ RUNS = pa.schema(
         ("ticks", pa.int32()),
         ("planned_windows", pa.int32()),
         ("is_latest", pa.bool_()),
-        ("is_baseline", pa.bool_()),
         ("engine", pa.string()),
         ("embedder", pa.string()),
         ("extractor", pa.string()),
@@ -77,7 +76,7 @@ def _run(record: RunRecord, about: dict[str, Any], records: list[tuple[RunRecord
     cell = about["cell"]
     progress = record.progress()
     ids = about.get("ids") or {}
-    # The ledger lists newest first: the first run of a cell is its latest. The first variant of a scenario is what others are compared to.
+    # The ledger lists newest first: the first run of a cell is its latest.
     latest = next(r.id for r, a in records if r.scenario == record.scenario and _cell(r) == _cell(record))
     return {
         "run": record.id,
@@ -92,7 +91,6 @@ def _run(record: RunRecord, about: dict[str, Any], records: list[tuple[RunRecord
         "ticks": int(about.get("ticks", 0)),
         "planned_windows": int(about.get("windows", 0)),
         "is_latest": latest == record.id,
-        "is_baseline": bool(about.get("is_baseline", False)),
         "engine": ids.get("engine"),
         "embedder": ids.get("embedder"),
         "extractor": ids.get("extractor"),

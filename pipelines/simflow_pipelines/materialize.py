@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from simflow.errors import RunFailed
+from simflow.errors import RunFailed, Stopped
 from simflow.plan import Cell, Plan
 from simflow_pipelines import warehouse
 from simflow_pipelines.assets import Opener, Result, ScenarioAssets, Watch, Work, open_work
@@ -54,7 +54,7 @@ class _Collect(Watch):
         self.inner.committed(cell, result)
 
     def failed(self, cell: Cell, error: BaseException) -> None:
-        self.error = error
+        self.error = KeyboardInterrupt() if isinstance(error, DagsterExecutionInterruptedError) else error
         self.inner.failed(cell, error)
 
 
@@ -81,10 +81,8 @@ def materialize(plan: Plan, cells: list[Cell], home: Path, *, watch: Watch | Non
         for cell in cells:
             tags = {**range_tags(cell, 0, len(cell.windows) - 1), **scenario.run_tags(cell)}
             result = _execute(job, instance, tags)
-            if collect.error is not None:
-                raise collect.error
             if not result.success:
-                raise RunFailed(f"Dagster run {result.run_id} of {cell.name} failed", hint="`simflow dev` shows its log")
+                raise collect.error or RunFailed(f"Dagster run {result.run_id} of {cell.name} failed", hint="`simflow dev` shows its log")
             collect.made.setdefault(cell.name, Made(cell)).dagster_run = result.run_id
     return list(collect.made.values())
 
@@ -112,5 +110,5 @@ def materialize_tables(home: Path) -> str | None:
 def _execute(job: dg.JobDefinition, instance: dg.DagsterInstance, tags: dict[str, str]) -> dg.ExecuteInProcessResult:
     try:
         return job.execute_in_process(run_config=QUIET, instance=instance, tags=tags, raise_on_error=False)
-    except DagsterExecutionInterruptedError:
-        raise KeyboardInterrupt from None
+    except DagsterExecutionInterruptedError as error:
+        raise error.__cause__ if isinstance(error.__cause__, Stopped) else KeyboardInterrupt() from None

@@ -1,4 +1,4 @@
--- Relations as the memory has them now, each with how long it held and what it rests on.
+-- All relations as the memory has them now, whatever they are towards, each with how long it held and what it rests on.
 select
     edges.run,
     edges.edge,
