@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import multiprocessing
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from simflow.plan import Cell
 
 PARTS = ("single", "ensemble", "million", "growth", "encounters")
+ON_DEMAND = ("digest",)
 TARGETS: dict[str, tuple[str, float]] = {
     "single.cpu_s": ("<=", 5.0),
     "single.bytes_an_episode": ("<=", 400.0),
@@ -30,10 +33,11 @@ TARGETS: dict[str, tuple[str, float]] = {
 
 
 @click.command()
-@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this one; may be repeated.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS + ON_DEMAND), help="Only this one; may be repeated.")
 @click.option("--episodes", default=1_000_000, show_default=True, type=click.IntRange(min=20_000), help="How far `growth` goes.")
+@click.option("--numpy", "versions", multiple=True, default=("2.2.6",), show_default=True, help="Versions that `digest` compares.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def world(parts: tuple[str, ...], episodes: int, *, as_json: bool) -> None:
+def world(parts: tuple[str, ...], episodes: int, versions: tuple[str, ...], *, as_json: bool) -> None:
     """The built-in engine alone, one process a measurement, CPU seconds.
 
     \b
@@ -42,11 +46,13 @@ def world(parts: tuple[str, ...], episodes: int, *, as_json: bool) -> None:
     million     1,000,000 agents, six ticks at peak hour, logs without words
     growth      cost of an episode, words and tables included, from the first ten thousand to the last
     encounters  mesa's agents and a bare numpy array at bounded confidence, beside this engine
+    digest      only if asked for: one hash of everything, under other versions of numpy, in environments made for it
     """  # noqa: D301 - click's mark for a block to keep
     results: dict[str, Any] = {}
     for part in parts or PARTS:
         click.echo(f"{part} ...", err=True)
-        results[part] = _alone(globals()[part], *((episodes,) if part == "growth" else ()))
+        given = {"growth": (episodes,), "digest": (versions,)}.get(part, ())
+        results[part] = _alone(globals()[part], *given)
     results["targets"] = [
         {"figure": name, "target": f"{sign} {limit:.4g}", "measured": value, "met": value <= limit}
         for name, (sign, limit) in TARGETS.items()
@@ -215,6 +221,57 @@ def encounters() -> dict[str, Any]:
         "numpy_1000000": {"cpu_s_a_step": bare, "encounters_a_cpu_s": round(n / bare)},
         "update_alone_1000000": {"cpu_s_a_step": own, "encounters_a_cpu_s": round(n / own), "times_numpy": own / bare},
     }
+
+
+def digest(versions: tuple[str, ...]) -> dict[str, Any]:
+    """The same runs under this numpy and under others, each in an environment that holds it and borrows everything else."""
+    import sysconfig
+    import tempfile
+    import venv
+    from pathlib import Path
+
+    import numpy as np
+
+    import simflow
+
+    found = {np.__version__: fingerprint()}
+    for version in versions:
+        with tempfile.TemporaryDirectory() as folder:
+            venv.create(folder, with_pip=True)
+            python = Path(folder) / "bin" / "python"
+            subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", f"numpy=={version}"], check=True)  # noqa: S603 - a version that the caller named
+            borrowed = f"{sysconfig.get_paths()['purelib']}\n{Path(simflow.__file__).parents[1]}\n"
+            (next(Path(folder).glob("lib/python3*/site-packages")) / "zz-borrowed.pth").write_text(borrowed, "utf-8")
+            code = "import numpy; from simflow.bench.world import fingerprint; print(numpy.__version__, fingerprint())"
+            done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 - our own code
+        name, value = done.stdout.split()
+        found[name] = value
+    return {"digests": found, "same": len(set(found.values())) == 1 and len(found) > 1}
+
+
+def fingerprint() -> str:
+    """One hash over every table and array of runs with all dynamics, feeds and networks."""
+    from simflow.plan import Dynamics, Feed, Network, Platform
+    from simflow.world.builtin import BuiltinEngine
+
+    out = hashlib.sha256()
+    models = ("bounded_confidence", "social_judgement", "degroot", "friedkin_johnsen")
+    feeds = ("mix", "chronological", "hot", "follow_first")
+    shapes = ("small_world", "preferential", "blocks", "configuration")
+    for model, feed, shape in zip(models, feeds, shapes, strict=True):
+        cell = dataclasses.replace(
+            city(288, 120),
+            dynamics=Dynamics(model, repulsion=0.3),  # type: ignore[arg-type]
+            platform=Platform(feed=Feed(feed)),  # type: ignore[arg-type]
+            network=Network(shape, homophily_by="persona", homophily_strength=0.5),  # type: ignore[arg-type]
+        )
+        engine = BuiltinEngine(cell)
+        step = engine.advance(engine.begin(), 0, 288)
+        for table in (step.agents, step.episodes, step.exposures, *(step.truth[name] for name in sorted(step.truth))):
+            out.update(repr(table.to_pydict()).encode())
+        for name in sorted(step.state):
+            out.update(name.encode() + step.state[name].tobytes())
+    return out.hexdigest()
 
 
 def _mesa(agents: int = 10_000, steps: int = 5) -> dict[str, Any]:

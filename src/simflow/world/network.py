@@ -146,7 +146,9 @@ def sort_alike(draws: Draws, edges: Edges, groups: Ints, strength: float) -> Edg
 
 def tidy(source: Ints, target: Ints, count: int) -> Edges:
     """Without loops and doubles, sorted."""
-    keys = np.unique((source * count + target)[source != target])
+    keys = (source * count + target)[source != target]
+    keys.sort()
+    keys = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
     return keys // count, keys % count
 
 
