@@ -1,4 +1,5 @@
 -- What happened, one row for each episode of each run. Windows never change, so only new ones are added.
+-- depends_on: {{ ref('stg_runs') }}
 {{ config(
     materialized='incremental',
     incremental_strategy='append',
