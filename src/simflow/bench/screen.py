@@ -1,0 +1,104 @@
+"""A program in a pseudo-terminal, watched from outside: its output, its CPU time, its memory. Linux and macOS; figures from /proc."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+
+class Terminal:
+    """Use as a context manager; the program is ended with it. `size` is columns and rows."""
+
+    def __init__(self, command: Sequence[str], *, size: tuple[int, int] = (120, 36), environment: dict[str, str] | None = None) -> None:
+        self.command = list(command)
+        self.size = size
+        self.environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
+        self.pid = 0
+        self.output = b""
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        """Start the program."""
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe(self.command[0], self.command, self.environment)  # noqa: S606 - the program that is measured
+        columns, rows = self.size
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """End the program."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            self.read(0.05)
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                break
+        else:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self._fd)
+
+    def write(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._fd, text.encode())
+
+    def read(self, seconds: float) -> bytes:
+        """What comes within `seconds`, at most one piece."""
+        ready, _, _ = select.select([self._fd], [], [], seconds)
+        if not ready:
+            return b""
+        try:
+            piece = os.read(self._fd, 1 << 16)
+        except OSError:  # the program has ended
+            time.sleep(min(seconds, 0.05))
+            return b""
+        self.output = (self.output + piece)[-(1 << 20) :]
+        return piece
+
+    def until(self, text: str, *, seconds: float = 60.0) -> bool:
+        """Read until `text` comes; False if it does not within `seconds`."""
+        wanted, seen, deadline = text.encode(), b"", time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            seen = (seen + self.read(0.02))[-(1 << 18) :]
+            if wanted in seen:
+                return True
+        return False
+
+    def idle(self, seconds: float) -> None:
+        """Read and forget for a while."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            self.read(min(left, 0.1))
+
+    def settle(self, *, quiet: float = 3.0, most: float = 180.0) -> None:
+        """Read until the program has used next to no CPU for `quiet` seconds."""
+        deadline = time.monotonic() + most
+        while time.monotonic() < deadline:
+            before = self.cpu()
+            self.idle(quiet)
+            if self.cpu() - before < 0.15 * quiet:
+                return
+
+    def cpu(self) -> float:
+        """CPU seconds of the program so far, all threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """Resident bytes of the program at their highest so far."""
+        for line in Path(f"/proc/{self.pid}/status").read_text("ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) * 1024
+        return 0.0

@@ -1,0 +1,151 @@
+"""The real thing: `simflow tui` in a terminal, watching `simflow run` in another process that is killed and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pyte
+import pytest
+
+from simflow.bench.screen import Terminal
+
+SCENARIO = """\
+scenario: small town
+about: Does a small town mind?
+topics: {water tariff: A plan to raise water bills by 18%.}
+population:
+  agents: 24
+  personas:
+    pensioner: {share: 50%, stance: {water tariff: -0.5 ± 0.3}}
+    shop owner: {share: 50%}
+clock: {ticks: 480, window: 24}
+"""
+
+
+class Shown:
+    """A terminal as a person sees it: what the program writes, drawn by an emulator."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.screen = pyte.Screen(*terminal.size)
+        self.stream = pyte.ByteStream(self.screen)
+        self.bytes = b""
+
+    def text(self) -> str:
+        return "\n".join(self.screen.display)
+
+    def until(self, pattern: str, seconds: float = 120.0) -> str:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            piece = self.terminal.read(0.1)
+            self.bytes += piece
+            # Queries and answers about the terminal itself, which this emulator does not know, would be drawn as text.
+            self.stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1bP[^\x1b]*\x1b\\", b"", piece))
+            if re.search(pattern, self.text()):
+                return self.text()
+        pytest.fail(f"{pattern!r} never came; the screen is\n{self.text()}")
+
+
+def simflow(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "simflow", *map(str, arguments)]
+
+
+def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
+    scenarios = home.parent / "scenarios"
+    scenarios.mkdir()
+    (scenarios / "town.yaml").write_text(SCENARIO, "utf-8")
+    start = simflow("run", scenarios / "town.yaml", "--home", home, "--no-tables", "--quiet")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "start_new_session": True}
+    with Terminal(simflow("tui", "--home", home), size=(120, 36)) as terminal:
+        shown = Shown(terminal)
+        shown.until("no runs yet")
+        first = subprocess.Popen(start, **quiet)
+        shown.until("● 1")
+        shown.until(r"@\w+ (wrote|replied|shared)")
+        terminal.write("w")
+        shown.until(r"window (?!1 )\d+ of 20")
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate()
+        committed = len(json.loads(next((home / "runs").glob("*/*/windows.json")).read_text("utf-8")))
+        assert 0 < committed < 20
+        shown.until(r"◌ silent\s+no sign of life for \d+s")
+        second = subprocess.Popen(start, **quiet)
+        shown.until("● running")
+        _, errors = second.communicate(timeout=240)
+        assert second.returncode == 0, errors.decode()
+        text = shown.until("✓ done")
+        assert "window 20 of 20" in text
+        assert "100%" in text
+        assert len(list((home / "runs").glob("*/*"))) == 1
+        terminal.write("s")
+        shown.until("up to tick 480")
+        assert "@" in shown.text()
+        terminal.write("q")
+        deadline = time.monotonic() + 30
+        while terminal.read(0.2) or time.monotonic() < deadline:
+            if b"\x1b[?1049l" in terminal.output:
+                break
+        assert b"\x1b[?1049l" in terminal.output, "the terminal was not given back"
+
+
+def test_without_colours_everything_is_still_said(run, home):
+    with Terminal(simflow("tui", "--home", home), size=(80, 24), environment={"NO_COLOR": "1"}) as terminal:
+        shown = Shown(terminal)
+        text = shown.until("price-s7")
+        assert "◌" in text
+        assert "silent" in text
+        assert re.search("▸ .*water-tariff", text), "the cursor has a sign of its own"
+        terminal.write("w")
+        shown.until("no sign of life")
+    colours = {tuple(map(int, m.split(b";")[2:5])) for m in re.findall(rb"\x1b\[[0-9;]*?((?:38|48);2;\d+;\d+;\d+)", shown.bytes)}
+    assert all(len(set(c)) == 1 for c in colours), "only greys"
+
+
+def test_sixteen_colours_are_all_that_the_ansi_theme_asks_for(run, home):
+    with Terminal(simflow("tui", "--home", home, "--theme", "simflow-ansi"), size=(80, 24)) as terminal:
+        shown = Shown(terminal)
+        shown.until("price-s7")
+        terminal.write("w")
+        shown.until("windows")
+        terminal.write("a")
+        shown.until("@rosa0")
+    assert b"38;2;" not in shown.bytes
+    assert b"48;2;" not in shown.bytes
+    assert b"38;5;" not in shown.bytes
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: the pseudo-terminal above shows the same")
+def test_tmux_can_be_resized_while_it_watches(run, home, tmp_path):
+    tmux = ["tmux", "-S", str(tmp_path / "tmux"), "-f", "/dev/null"]
+    command = " ".join(simflow("tui", "--home", home))
+    subprocess.run(
+        [*tmux, "new-session", "-d", "-x", "100", "-y", "30", command],
+        check=True,
+        env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
+    )
+
+    def until(words: str) -> str:
+        deadline = time.monotonic() + 60
+        text = ""
+        while time.monotonic() < deadline:
+            text = subprocess.run([*tmux, "capture-pane", "-p"], check=True, capture_output=True, text=True).stdout
+            if words in text:
+                return text
+            time.sleep(0.2)
+        pytest.fail(f"{words!r} never came\n{text}")
+
+    try:
+        until("price-s7")
+        subprocess.run([*tmux, "resize-window", "-x", "150", "-y", "45"], check=True)
+        until("tokens")
+        subprocess.run([*tmux, "send-keys", "w"], check=True)
+        assert "extraction queue" in until("extraction queue")
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=False)
