@@ -20,7 +20,7 @@ from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
 from simflow.ports import Embedder, Extraction, Finding, Passage
 
-SURE = 0.6
+SURE = 0.5
 """Least probability with which something is said; below it the extractor abstains."""
 _EVEN = np.full(3, 1 / 3)
 _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def _split(sentence: str, lexicon: Lexicon) -> list[str]:
     stems = [stem(w) for w, _, _ in tokens]
     cuts = [at for at in range(1, len(stems)) if any(tuple(stems[at : at + size]) in lexicon.contrasts for size in (1, 2, 3))]
     bounds = [0, *(tokens[at][1] for at in cuts), len(sentence)]
-    return [part for low, high in zip(bounds[:-1], bounds[1:], strict=True) if (part := sentence[low:high]).strip(" ,")]
+    return [part for low, high in itertools.pairwise(bounds) if (part := sentence[low:high]).strip(" ,")]
 
 
 def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = ()) -> Reading:

@@ -32,7 +32,8 @@ class Model:
         scores = inputs @ table[:-1] + table[-1]
         scores = scores - scores.max(axis=-1, keepdims=True)
         odds: Vector = np.exp(scores)
-        return odds / odds.sum(axis=-1, keepdims=True)
+        odds /= odds.sum(axis=-1, keepdims=True)
+        return odds
 
 
 def joint(own: Vector, answer: Vector, parent: Vector) -> tuple[Vector, Vector]:
