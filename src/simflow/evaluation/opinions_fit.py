@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simflow.evaluation.opinions_engine import Habits, draw, forecast
+from simflow.evaluation.opinions_engine import EVERYTHING, Habits, draw, forecast
 from simflow.evaluation.opinions_panels import Panel
 
 F64 = npt.NDArray[np.float64]
@@ -174,16 +174,19 @@ def _heard(panel: Panel) -> F64:
 
 
 def _heterogeneous(panel: Panel, habits: Habits, seed: int) -> Habits:
-    """Raise the share of all-or-none people, then read fewer at a time, until drawn runs are as spread as the people were."""
+    """The share of all-or-none people, reading as much as may be, with which drawn runs are as spread as the people were."""
     target = spread_ratio(panel, panel.last)
 
     def drawn(one: Habits) -> float:
         return float(np.mean([spread_ratio(panel, draw(panel, one, seed + k)) for k in range(_DRAWS)]))
 
     low, high = 0.0, 1.0
-    if drawn(dataclasses.replace(habits, all_or_none=1.0)) < target:
-        every = dataclasses.replace(habits, all_or_none=1.0)
-        return min([every, *(dataclasses.replace(every, reads=k) for k in _FEW)], key=lambda one: abs(drawn(one) - target))
+    for reads in (EVERYTHING, *_FEW):
+        habits = dataclasses.replace(habits, reads=reads, all_or_none=1.0)
+        if drawn(habits) >= target:
+            break
+    else:
+        return habits
     for _ in range(7):
         middle = (low + high) / 2.0
         low, high = (middle, high) if drawn(dataclasses.replace(habits, all_or_none=middle)) < target else (low, middle)
