@@ -153,7 +153,9 @@ class MemoryView:
             topics = read.topics or self._topics_of(read)
             lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current)
             seen = None if settings.scope == "world" else self.witness.seen(who).before(now)
-            lines += graph_arm(self.graph, read, who, cell=self.cell, names=self.names, now=now, memory=settings, witnessed=seen)
+            lines += graph_arm(
+                self.graph, read, who, cell=self.cell, names=self.names, now=now, memory=settings, witnessed=seen, reach=self.reach
+            )
         reading = {**situation.describe(read, self.names, [t.name for t in self.cell.topics]), "now": now}
         return block.build(
             recall.merge(lines, current=read.current),
@@ -163,6 +165,19 @@ class MemoryView:
             about=about,
             reading=reading,
         )
+
+    def reach(self, topic: int, since: int, until: int) -> dict[int, int]:
+        """How often each agent's episodes on a topic were shown to others in ticks [since, until): agent -> times."""
+        shown = self.run.table("exposures", columns=["tick", "reader", "episode"])
+        ticks, episodes = shown["tick"].to_numpy(), shown["episode"].to_numpy()
+        rows = self.history.topic_rows(topic, self.history.before(until))
+        about, order = np.unique(self.history.episode[rows], return_index=True)
+        if not len(about):
+            return {}
+        shown_now = episodes[(ticks >= since) & (ticks < until)]
+        at = np.minimum(np.searchsorted(about, shown_now), len(about) - 1)
+        authors, times = np.unique(self.history.actor[rows[order[at[about[at] == shown_now]]]], return_counts=True)
+        return dict(zip(authors.tolist(), times.tolist(), strict=True))
 
     def persona(self, agent: int | str, tick: int | None = None) -> dict[str, Any] | None:
         """The newest persona state of an agent that was made by `tick`: tick, text, tokens, evidence; None if there is none yet."""

@@ -6,7 +6,7 @@ exact, and cheap, because one viewer witnesses little of a large history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ from simflow.memory.evidence import Segment, Statement, segments, strength, weig
 
 WIDEST = 256
 """Relations that are followed at most from one hop to the next, the newest ones."""
+READ = 0.2
+"""What one more reader counts for influence beside one more claim of it; chosen on two generated worlds (docs/beliefs.md)."""
 _ALL = np.iinfo(np.int32).max
 
 
@@ -155,8 +157,12 @@ class Graph:
         known_at: int | None = None,
         witnessed: npt.NDArray[np.int64] | None = None,
         kind: str = "influence",
+        readers: Mapping[int, int] | None = None,
     ) -> list[tuple[int, float, int, tuple[int, ...]]]:
-        """Who moved others about a topic in ticks [since, until): (agent, amount, people moved, evidence), most first."""
+        """Who moved others about a topic in ticks [since, until): (agent, amount, people moved, evidence), most first.
+
+        readers: how often each agent was read on the topic in that time, where that may be known; it adds READ of a claim each time.
+        """
         wanted = np.fromiter((s.kind == kind and s.about == topic for s in self.slots), np.bool_, len(self.slots))
         rows = self._rows(witnessed, until, known_at)
         rows = np.arange(len(self._slot)) if rows is None else rows
@@ -171,8 +177,10 @@ class Graph:
             amounts[slot.of] = amounts.get(slot.of, 0.0) + abs(float(self._value[row] * self._sure[row]))
             moved.setdefault(slot.of, set()).add(slot.on_agent or 0)
             evidence.setdefault(slot.of, []).append(int(self._episode[row]))
+        for agent, times in (readers or {}).items():
+            amounts[agent] = amounts.get(agent, 0.0) + READ * times
         ranked = sorted(amounts, key=lambda a: (-amounts[a], a))
-        return [(a, amounts[a], len(moved[a]), tuple(evidence[a])) for a in ranked]
+        return [(a, amounts[a], len(moved.get(a, ())), tuple(evidence.get(a, ()))) for a in ranked]
 
     def _rows(self, witnessed: npt.NDArray[np.int64] | None, until: int, known_at: int | None) -> npt.NDArray[np.int64] | None:
         if witnessed is None:

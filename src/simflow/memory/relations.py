@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -31,11 +31,13 @@ def graph_arm(
     now: int,
     memory: Memory,
     witnessed: npt.NDArray[np.int64] | None,
+    reach: Callable[[int, int, int], Mapping[int, int]] | None = None,
 ) -> list[Line]:
     """Relation lines for a situation that `viewer` meets at tick `now`: the agents that it names and the viewer, `memory.hops` out.
 
     Nothing that happened at or after `now`, or that had not been learnt by then, is used; a time that the situation names is the time answered
-    for. witnessed: sorted episodes that the viewer knows, None for all.
+    for. witnessed: sorted episodes that the viewer knows, None for all. reach(topic, since, until): how often each agent's posts on a topic were
+    read, which nobody in the world can know, and a question without a witness may use.
     """
     until = now if read.as_of is None else min(read.as_of + 1, now)
     topics = {cell.topics[t].name for t in read.topics}
@@ -43,8 +45,10 @@ def graph_arm(
     lines = []
     if topics and (MOVED.search(read.text) or not asked):
         boost = 100.0 if MOVED.search(read.text) else 0.1
-        for topic in sorted(topics):
-            ranked = graph.influence(topic, until=until, since=read.since or 0, known_at=now, witnessed=witnessed)[:_LEADERS]
+        for number in sorted(read.topics):
+            topic, since = cell.topics[number].name, read.since or 0
+            readers = reach(number, since, until) if reach is not None and witnessed is None else {}
+            ranked = graph.influence(topic, until=until, since=since, known_at=now, witnessed=witnessed, readers=readers)[:_LEADERS]
             lines += [_leader(names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
     facts = graph.facts([*asked, viewer], hops=memory.hops, until=until, known_at=now, since=read.since, witnessed=witnessed)
     valued = sorted(
