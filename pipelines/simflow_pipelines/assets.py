@@ -11,10 +11,11 @@ import dagster as dg
 from dagster import AssetExecutionContext
 
 from simflow import __version__
-from simflow.errors import EndpointFailed, SimflowError, Stopped
+from simflow.errors import EndpointFailed, RunFailed, SimflowError, Stopped
 from simflow.plan import Cell, Plan
 from simflow.runs import RunRecord, WindowRecord
 from simflow_pipelines import beta
+from simflow_pipelines.checks import Verdict, asset_of, blocks, check_specs, judge
 from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, kinds, owners
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError, interruptible
 from simflow_pipelines.partitions import Place, by_cell, partitions
@@ -103,6 +104,18 @@ def open_work(path: str, cell: Cell, home: Path, **options: Any) -> Work:
     return work
 
 
+Judge = Callable[[Work, int], list[Verdict]]
+
+
+def judge_work(work: Any, number: int) -> list[Verdict]:
+    """Judge one committed window of a run by all checks."""
+    return judge(work.data(), number)
+
+
+class CheckFailed(RunFailed):
+    """A check that blocks did not hold: the data of a window are wrong, or a scenario's own check failed."""
+
+
 @dataclass(frozen=True)
 class ScenarioAssets:
     """Everything that Dagster is told about one compiled scenario. `prefix` stands before the scenario in each asset key."""
@@ -112,6 +125,7 @@ class ScenarioAssets:
     prefix: tuple[str, ...] = ()
     watch: Watch = field(default_factory=Watch)
     opener: Opener = open_work
+    judge: Judge = judge_work
 
     @property
     def name(self) -> str:
@@ -163,20 +177,45 @@ class ScenarioAssets:
             name=f"{self.name}_windows",
             specs=[self.spec(name) for name in ASSETS],
             backfill_policy=dg.BackfillPolicy.single_run(),
+            check_specs=check_specs(self.plan, {name: self.key(name) for name in ASSETS}),
             pool=next(iter(pools)),
             op_tags={"simflow/scenario": identifier(self.plan.scenario)[:63]},
         )
         def compute(context: AssetExecutionContext) -> Iterator[dg.AssetCheckResult]:
             """Compute the windows that are asked for, in order, and those before them that are missing."""
-            for cell, numbers in by_cell(context.partition_keys, self.plan):
-                if numbers:
-                    self._cell(context, cell, numbers)
-            yield from ()
+            verdicts: list[tuple[str, Verdict]] = []
+            try:
+                for cell, numbers in by_cell(context.partition_keys, self.plan):
+                    if numbers:
+                        self._cell(context, cell, numbers, verdicts)
+            except dg.Failure:
+                yield from self._results(verdicts)
+                raise
+            yield from self._results(verdicts)
 
         made: dg.AssetsDefinition = compute
         return made
 
-    def _cell(self, context: AssetExecutionContext, cell: Cell, numbers: list[int]) -> None:
+    def _results(self, verdicts: list[tuple[str, Verdict]]) -> Iterator[dg.AssetCheckResult]:
+        # One result a check and run: a check has no partitions, so it names those where it failed.
+        for check in dict.fromkeys(verdict.check for _, verdict in verdicts):
+            found = [(place, v) for place, v in verdicts if v.check == check]
+            wrong = [(place, v) for place, v in found if not v.passed]
+            last = found[-1][1]
+            yield dg.AssetCheckResult(
+                asset_key=self.key(asset_of(check)),
+                check_name=check,
+                passed=not wrong,
+                severity=dg.AssetCheckSeverity.ERROR if blocks(check) else dg.AssetCheckSeverity.WARN,
+                description="; ".join(f"{place}: {v.words}" for place, v in wrong[:10]) or last.words or None,
+                metadata={
+                    "partitions": len(found),
+                    "failed_partitions": [place for place, _ in wrong],
+                    **(wrong[0][1] if wrong else last).figures,
+                },
+            )
+
+    def _cell(self, context: AssetExecutionContext, cell: Cell, numbers: list[int], verdicts: list[tuple[str, Verdict]]) -> None:
         with _one_at_a_time(self.home, self.plan.scenario, cell.name):
             try:
                 listener = self.watch.listener(cell)
@@ -188,6 +227,7 @@ class ScenarioAssets:
                         result = work.window(number)
                     if number in numbers or number not in there:
                         self._report(context, cell, work, result, reused=result.reused or number in there)
+                        self._judge(work, Place(cell.name, number), verdicts)
                     self.watch.committed(cell, result)
             except BaseException as error:
                 self.watch.failed(cell, error)
@@ -201,6 +241,12 @@ class ScenarioAssets:
                 if isinstance(error, SimflowError):
                     raise _failure(error) from error
                 raise
+
+    def _judge(self, work: Work, place: Place, verdicts: list[tuple[str, Verdict]]) -> None:
+        found = self.judge(work, place.window)
+        verdicts += [(place.key, verdict) for verdict in found]
+        if bad := [f"{v.check}: {v.words}" for v in found if not v.passed and blocks(v.check)]:
+            raise CheckFailed(f"{place.key}: {'; '.join(bad)}", hint="the window is kept; `simflow dev` shows its checks")
 
     def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result, *, reused: bool) -> None:
         place = Place(cell.name, result.record.number).key

@@ -26,6 +26,7 @@ from simflow.runs import home as state_folder
 @click.option("--ticks", type=click.IntRange(min=1), help="Run this many ticks instead of the scenario's.")
 @click.option("--home", type=click.Path(path_type=Path), help="Where state goes. Default: .simflow of this project.")
 @click.option("--tables/--no-tables", default=True, help="Build the dbt models afterwards. Default: yes.")
+@click.option("--replay-only", is_flag=True, help="Take every answer of a model from the recording; fail where one is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what it came to as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress, no report.")
 def run(
@@ -36,6 +37,7 @@ def run(
     ticks: int | None,
     home: Path | None,
     tables: bool,
+    replay_only: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -51,6 +53,9 @@ def run(
         plan = replace(plan, cells=tuple(replace(c, clock=replace(c.clock, ticks=ticks)) for c in plan.cells))
     cells = chosen(plan, variant=variant, seed=seed, everything=everything)
     where = (home or state_folder(scenario.absolute().parent)).absolute()
+    os.environ.setdefault("SIMFLOW_HOME", str(where))  # parts that keep something beside the windows keep it there
+    if replay_only:
+        _replayable(cells)
 
     from simflow.cli import report
     from simflow.store import Store
@@ -82,6 +87,14 @@ def chosen(plan: Plan, *, variant: str | None, seed: int | None, everything: boo
     if not found:
         raise NotFound(f"variant '{variant}' has no cell with seed {seed}")
     return found if everything else found[:1]
+
+
+def _replayable(cells: list[Cell]) -> None:
+    from simflow.run.parts import Parts
+
+    os.environ["SIMFLOW_LLM_CACHE"] = "replay-only"
+    for cell in cells:
+        Parts(cell).ready()
 
 
 @contextmanager
