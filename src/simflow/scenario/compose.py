@@ -165,7 +165,8 @@ class Filler:
 
     def _scalar(self, node: Scalar, *, file: bool) -> Node:
         whole = _VARIABLE.fullmatch(node.text.strip())
-        if whole and not whole.group(1) and not node.quoted and not (file and whole.group(2).strip() in OUTSIDE):
+        # In `{}` YAML wants `${name}` in quotes, so a quoted one takes the variable's own kind too.
+        if whole and not whole.group(1) and not (file and whole.group(2).strip() in OUTSIDE):
             return self._value(whole.group(2).strip(), node) or node
 
         def one(found: re.Match[str]) -> str:

@@ -37,9 +37,9 @@ def _ask(context: Context, name: str, section: Section) -> Ask:
     for one in who:
         if one in known:
             context.reader.add("SF416", "one persona, or residents by id", section.span("who"), "make it two questions")
-        elif context.residents and one.removeprefix("@") in context.residents:
-            agents.append(one.removeprefix("@"))
-        elif context.root_agents and generated(one.removeprefix("@")):
+        elif (context.residents and one.removeprefix("@") in context.residents) or (
+            context.root_agents and generated(one.removeprefix("@"))
+        ):
             agents.append(one.removeprefix("@"))
         else:
             context.persona(one, section.span("who"))

@@ -112,6 +112,4 @@ def _called(name: str, arguments: str, span: Span, reader: Reader) -> Invalid:
         except values.Unread:
             continue
     hint = values.instead_of_call(name, numbers)
-    if len(numbers) < 2 and "write" in hint:
-        hint += " (a YAML map ends the text at the comma)"
     return reader.add("SF305", f"'{name}(…)' is a call, and there are no calls in a scenario", span, hint)

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simflow.scenario.kinds.base import INVALID, Invalid, Kind, Named, Reader, Section
 from simflow.scenario.kinds.names import did_you_mean, nearest
 from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, is_null
 
-
 MOST_UNKNOWN = 30
 """Unknown keys of one map that are each reported with the key that was probably meant."""
+
+
+def rejoined(node: Table) -> Iterator[Entry]:
+    """The entries of a map; a call that YAML split at its comma (`{age: normal(71, 6)}`) is put together again, to be explained as one."""
+    entries = list(node)
+    for n, entry in enumerate(entries):
+        last = entries[n - 1].value if n else None
+        if _tail(entry) and isinstance(last, Scalar) and "(" in last.text:
+            continue
+        value = entry.value
+        if n + 1 < len(entries) and _tail(entries[n + 1]) and isinstance(value, Scalar) and "(" in value.text:
+            text = f"{value.text}, {entries[n + 1].name}"
+            yield Entry(entry.key, dataclasses.replace(value, text=text, value=text))
+        else:
+            yield entry
+
+
+def _tail(entry: Entry) -> bool:
+    return entry.name.rstrip().endswith(")") and is_null(entry.value)
 
 
 class ListOf(Kind):
@@ -57,11 +76,9 @@ class MapOf(Kind):
         if not isinstance(node, Table):
             return self.wrong(node, reader, f"write a map: one line for each of the {self.what}, `name: value`")
         named = Named(node)
-        for entry in node:
+        for entry in rejoined(node):
             if not entry.name.strip():
                 reader.add("SF302", "a name is empty", entry.key.span)
-            elif entry.name.rstrip().endswith(")") and is_null(entry.value):
-                continue  # the second half of a call that YAML split at its comma; the first half is reported
             else:
                 value = self.item.read(entry.value, reader)
                 if not isinstance(value, Invalid):
@@ -124,7 +141,7 @@ class Fields(Kind):
             return self._short(node, reader)
         section = Section(node)
         unknown = 0
-        for entry in node:
+        for entry in rejoined(node):
             key = self.known.get(entry.name)
             if key is None:
                 unknown += 1
@@ -163,8 +180,6 @@ class Fields(Kind):
         return section
 
     def _unknown(self, entry: Entry, section: Section, reader: Reader) -> None:
-        if entry.name.rstrip().endswith(")") and is_null(entry.value):
-            return
         hint = self.instead.get(entry.name) or did_you_mean(entry.name, self.known, "known keys")
         reader.add("SF301", f"'{entry.name}' is not a key of {self.title}", entry.key.span, hint)
         close = nearest(entry.name, self.known)

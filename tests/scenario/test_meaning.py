@@ -1,0 +1,121 @@
+"""What a scenario means once names are looked up, times are ticks and shares are counts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simflow.scenario import check, load
+
+
+def codes(problems):
+    return [p.code for p in problems]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(1, 5000))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_counts_from_shares_sum_to_the_agents_and_are_off_by_less_than_one(tmp_path, weights, agents):
+    total = sum(weights)
+    personas = ", ".join(f"p{n}: {{share: {w / total!r}}}" for n, w in enumerate(weights))
+    path = tmp_path / "s.yaml"
+    path.write_text(f"scenario: x\ntopics: {{t: A.}}\npopulation: {{agents: {agents}, personas: {{{personas}}}}}\n")
+    cell = load(path).cells[0]
+    assert sum(p.count for p in cell.personas) == agents
+    assert all(abs(p.count - agents * w / total) < 1 for p, w in zip(cell.personas, weights, strict=True))
+
+
+def test_a_persona_without_a_share_takes_the_rest(cell):
+    made = cell("population: {agents: 100, personas: {a: {share: 25%}, b: {count: 30}, c: {}, d: {}}}\n")
+    assert [p.count for p in made.personas] == [25, 30, 23, 22]
+
+
+def test_rounded_shares_are_a_warning_with_the_count(checked):
+    plan, problems = checked("population: {agents: 10, personas: {a: {share: 25%}, b: {share: 75%}}}\n")
+    assert plan is not None
+    assert codes(problems) == ["SF802", "SF802"]
+    assert "2.5" in problems[0].message
+
+
+def test_react_means_like_and_dislike(cell):
+    assert cell("platform: {actions: [post, react]}\n").platform.actions == ("post", "like", "dislike")
+
+
+def test_activity_by_part_of_day_has_mean_one(cell):
+    active = cell("clock: {active: {night: 5%, morning: 40%, day: 60%, evening: 100%}}\n").clock.active
+    assert len(active) == 24
+    assert sum(active) == pytest.approx(24)
+    assert active[3] * 20 == pytest.approx(active[20])
+
+
+def test_a_post_is_on_the_topic_whose_words_it_has_and_takes_its_voices_stance(cell):
+    made = cell(
+        "topics: {tariff: {words: [water bill]}, trust: {words: [mayor]}}\n"
+        "population: {voices: {council: {stance: {trust: 0.4}}}}\n"
+        "events: {a: {at: 1d, post: Your WATER BILL rises.}, b: {at: 1d, by: council, post: The mayor speaks.}, c: {at: 1d, post: Rain.}}\n"
+    )
+    assert [(e.topic, e.stance) for e in made.events] == [("tariff", None), ("trust", 0.4), ("tariff", None)]
+
+
+def test_times_follow_the_tick(cell):
+    made = cell("clock: {tick: 10min, ticks: 5d}\nextract: {every: 4h}\nevents: {a: {at: 1d, until: 36h, agenda: {times: 2}}}\n")
+    assert (made.clock.minutes, made.clock.ticks, made.extract.every) == (10, 720, 24)
+    assert (made.events[0].at, made.events[0].until) == (144, 216)
+
+
+def test_the_scenarios_own_defaults_fit_each_other(checked):
+    plan, problems = checked("about: Defaults.\n")
+    assert problems == []
+    clock, every = plan.cells[0].clock, plan.cells[0].extract.every
+    assert clock.window % every == 0
+    assert clock.ticks % every == 0
+    assert clock.ticks % clock.window == 0
+
+
+def test_an_event_in_the_last_window_is_a_warning_only(checked):
+    plan, problems = checked("events: {late: {at: 470, post: A.}}\n")
+    assert plan is not None
+    assert codes(problems) == ["SF803"]
+
+
+def test_unknown_names_are_each_reported_with_the_nearest(checked):
+    _, problems = checked(
+        "population: {personas: {pensioner: {}}, voices: {council: {}}}\n"
+        "events:\n  a: {at: 1d, by: counsil, post: A.}\n  b: {at: 1d, nudge: {persona: pensionr, by: 0.1}}\n  c: {at: 1d, post: A., topic: tarif}\n"
+    )
+    assert [(p.code, p.hint) for p in problems] == [
+        ("SF404", "did you mean 'council'?"),
+        ("SF403", "did you mean 'pensioner'?"),
+        ("SF402", "did you mean 'tariff'?"),
+    ]
+
+
+def test_what_the_engine_cannot_do_is_refused_by_name(checked):
+    _, problems = checked("platform: {actions: [post, report, group, message, search, trend]}\nlanguage: {code: fr}\n")
+    assert codes(problems) == ["SF501"] * 6
+    assert "action 'report'" in problems[0].message
+    assert "language 'fr'" in problems[-1].message
+
+
+def test_a_persona_that_speaks_through_a_model_makes_one_mixed_engine(cell):
+    made = cell("population: {agents: 10, personas: {a: {engine: llm}, b: {}}}\nmodels: {model: gpt-4o-mini}\n")
+    assert made.models.engine == "llm"
+    assert [p.engine for p in made.personas] == ["llm", "builtin"]
+
+
+def test_the_examples_of_the_repository_have_no_problem_at_all(root, monkeypatch):
+    monkeypatch.delenv("SIMFLOW_CORPORA", raising=False)
+    for path in sorted((root / "scenarios").glob("*.yaml")):
+        plan, problems = check(path)
+        if path.name == "rumour-replay.yaml":
+            assert codes(problems)[:1] == ["SF512"]
+            continue
+        assert plan is not None, "\n".join(p.render() for p in problems)
+        assert problems == [], [p.render() for p in problems]
+
+
+def test_scenarios_in_other_languages_keep_their_words(root):
+    plan = load(root / "scenarios/tarif-na-vodu.yaml")
+    assert plan.cells[0].topics[0].scale == ("виступає проти", "вагається щодо", "підтримує")
+    assert plan.cells[0].topics[0].about == "Підвищення плати за воду на 18% з травня."
+    assert load(root / "scenarios/tarifa-agua.yaml").cells[0].checks[1].args["stance"] == "opposes"
