@@ -182,10 +182,60 @@ def overfetch(size: int, folder: Path, queries: int) -> dict[str, Any]:
     return result
 
 
-def neighbourhood(edges: int, queries: int) -> dict[str, Any] | None:
-    """Two hops as of a tick around one agent, in a graph of `edges` beliefs."""
-    del edges, queries
-    return None
+def neighbourhood(edges: int, queries: int) -> dict[str, Any]:
+    """Two hops as of a tick around one agent, in a graph of `edges` beliefs between agents, most of them of a few."""
+    import numpy as np
+    import pyarrow as pa
+
+    from simflow.episode import CLAIMS, EDGES
+    from simflow.memory.graph import Graph
+
+    rng = np.random.default_rng(5)
+    agents, ticks = max(edges // 20, 2), 5_000
+    of, on = (np.minimum((agents * rng.random(edges) ** 2).astype(np.int32), agents - 1) for _ in range(2))
+    tick = np.sort(rng.integers(0, ticks, edges)).astype(np.int32)
+    number = np.arange(edges, dtype=np.int64)
+    columns = {
+        "claim": number,
+        "kind": pa.array(["attitude"]).take(pa.array(np.zeros(edges, np.int64))),
+        "of": of,
+        "on_agent": on,
+        "about": pa.array(["water", "trains"]).take(pa.array(number % 2)),
+        "value": rng.choice([-0.8, 0.8], edges).astype(np.float32),
+        "confidence": np.full(edges, 0.9, np.float32),
+        "tick": tick,
+        "learnt": tick + 20,
+        "episode": number,
+        "extractor": pa.array(["bench"]).take(pa.array(np.zeros(edges, np.int64))),
+    }
+    nothing = {f.name: pa.nulls(edges, f.type) for f in CLAIMS if f.name not in columns}
+    claims = pa.table({**columns, **nothing}).select(CLAIMS.names).cast(CLAIMS)
+    began = time.process_time()
+    graph = Graph(claims, EDGES.empty_table(), pa.table({"episode": number, "ordinal": number}), half_life=100)
+    built = time.process_time() - began
+    spent: dict[str, list[float]] = {"world": [], "witnessed": []}
+    facts = []
+    for _ in range(queries):
+        agent, until = int(rng.integers(0, agents)), int(rng.integers(ticks // 2, ticks))
+        seen = np.unique(rng.choice(edges, max(int(edges * SHARE), 1), replace=False)).astype(np.int64)
+        for scope, witnessed in (("world", None), ("witnessed", seen)):
+            began = time.process_time()
+            found = graph.facts([agent], hops=2, until=until, known_at=until, witnessed=witnessed)
+            spent[scope].append((time.process_time() - began) * 1000)
+            if witnessed is None:
+                facts.append(len(found))
+    return {
+        "edges": edges,
+        "agents": agents,
+        "hops": 2,
+        "build_cpu_s": round(built, 2),
+        "facts": int(np.median(facts)),
+        **{
+            scope: {"p50_ms": round(float(np.percentile(times, 50)), 2), "p95_ms": round(float(np.percentile(times, 95)), 2)}
+            for scope, times in spent.items()
+        },
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
 
 
 def _centres() -> npt.NDArray[np.float32]:
