@@ -53,9 +53,8 @@ def run(
         plan = replace(plan, cells=tuple(replace(c, clock=replace(c.clock, ticks=ticks)) for c in plan.cells))
     cells = chosen(plan, variant=variant, seed=seed, everything=everything)
     where = (home or state_folder(scenario.absolute().parent)).absolute()
-    os.environ.setdefault("SIMFLOW_HOME", str(where))  # parts that keep something beside the windows keep it there
     if replay_only:
-        _replayable(cells)
+        _replayable(cells, where)
 
     from simflow.cli import report
     from simflow.store import Store
@@ -89,12 +88,12 @@ def chosen(plan: Plan, *, variant: str | None, seed: int | None, everything: boo
     return found if everything else found[:1]
 
 
-def _replayable(cells: list[Cell]) -> None:
+def _replayable(cells: list[Cell], home: Path) -> None:
     from simflow.run.parts import Parts
 
     os.environ["SIMFLOW_LLM_CACHE"] = "replay-only"
     for cell in cells:
-        Parts(cell).ready()
+        Parts(cell, home).ready()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -228,6 +229,10 @@ class Usage:
 @runtime_checkable
 class Remote(Protocol):
     """What parts offer beside their port when they spend on an endpoint; parts of one cell share one account."""
+
+    def keep_in(self, home: Path) -> None:
+        """Say where the project's state is, before the first use; recordings and accounts go there."""
+        ...
 
     def ready(self) -> None:
         """Raise BadInput if the work cannot succeed (no key, unknown price, nothing recorded), before anything is written."""

@@ -34,9 +34,11 @@ def prompts(
     """
     from simflow.errors import NotFound
     from simflow.llm.room import Room
+    from simflow.runs import home
 
     cell = _cell(what, root)
     room = Room.of(cell)
+    room.keep_in(root or home())
     if probe:
         click.echo(_probed(room, as_json=as_json))
         return

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from simflow.errors import BadInput
@@ -80,6 +81,10 @@ class Cascade:
                 elif not moved:
                     nothing.append(passage.episode)
         return Extraction(tuple(findings), tuple(nothing), failed)
+
+    def keep_in(self, home: Path) -> None:
+        """Keep recordings and the account under `home`."""
+        self.room.keep_in(home)
 
     def ready(self) -> None:
         """Raise BadInput if the model could not be asked."""

@@ -12,7 +12,8 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import instructor
@@ -76,6 +77,7 @@ class Room:
     def __init__(self, endpoint: Endpoint, meter: Meter | None = None, account: str | None = None) -> None:
         self.endpoint = endpoint
         self.meter = meter or Meter()
+        self.account = account
         self.recording = Recording(endpoint.tapes, endpoint.taping, account)
         self.pace = Pace(endpoint.requests_per_minute, endpoint.tokens_per_minute)
         self._creators: dict[str, Callable[..., Any]] = {}
@@ -89,11 +91,19 @@ class Room:
             room = _rooms.get(key)
             if room is None:
                 endpoint = Endpoint.from_environment(cell.models.model)
-                account = account_of(cell, endpoint.model)
-                ledger = endpoint.tapes / "spent" / f"{account}.jsonl" if endpoint.tapes else None
-                room = cls(endpoint, Meter(cell.limits, ledger), account)
+                room = cls(endpoint, Meter(cell.limits), account_of(cell, endpoint.model))
+                room.keep_in(None)
                 _rooms[key] = room
             return room
+
+    def keep_in(self, home: Path | None) -> None:
+        """Keep recordings, index and account under `home`, a `.simflow` folder; None is where the environment says. Before any call."""
+        tapes = home / "cache" / "llm" if home else self.endpoint.tapes
+        if tapes is None or self.meter.ledger == (ledger := tapes / "spent" / f"{self.account}.jsonl"):
+            return
+        self.endpoint = replace(self.endpoint, tapes=tapes)
+        self.meter = Meter(self.meter.limits, ledger)
+        self.recording = Recording(tapes, self.endpoint.taping, self.account)
 
     @functools.cached_property
     def wire(self) -> Wire:

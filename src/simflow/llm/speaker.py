@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -53,6 +54,10 @@ class ModelSpeaker:
             seed=turn.seed & 0x7FFFFFFF,
             about={"agent": turn.id, "tick": turn.tick},
         )
+
+    def keep_in(self, home: Path) -> None:
+        """Keep recordings and the account under `home`."""
+        self.room.keep_in(home)
 
     def ready(self) -> None:
         """Raise BadInput if a model could not be asked."""

@@ -68,7 +68,7 @@ class CellRun:
     def __init__(self, path: str | Path, cell: Cell, home: Path, *, listener: Listener | None = None) -> None:
         self.cell = cell
         self.store = Store(home)
-        self.parts = Parts(cell)
+        self.parts = Parts(cell, home)
         self.ids = self.parts.ids()
         self.keys = window_keys(cell, self.ids)
         self.listener = listener

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from simflow.errors import BadInput
@@ -28,10 +29,11 @@ def factory(part: str, name: str) -> Callable[..., Any]:
 
 
 class Parts:
-    """The engine, embedder and extractor of one cell, each made when first needed."""
+    """The engine, embedder and extractor of one cell, each made when first needed. `home`: where parts may keep what they were answered."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Cell, home: Path | None = None) -> None:
         self.cell = cell
+        self.home = home
         self._made: dict[str, Any] = {}
 
     @property
@@ -81,5 +83,7 @@ class Parts:
 
     def _once(self, part: str, make: Callable[[], Any]) -> Any:
         if part not in self._made:
-            self._made[part] = make()
+            made = self._made[part] = make()
+            if self.home is not None and isinstance(made, Remote):
+                made.keep_in(self.home)
         return self._made[part]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -79,6 +80,11 @@ class SpokenEngine:
             truth=step.truth,
             notes={"turns": turns, "turns_without_act": sum(n for o, n in outcomes.items() if o.startswith("nothing: "))} if turns else {},
         )
+
+    def keep_in(self, home: Path) -> None:
+        """Pass on where the project's state is."""
+        if isinstance(self.speaker, Remote):
+            self.speaker.keep_in(home)
 
     def ready(self) -> None:
         """Raise BadInput if the speaker cannot work."""
