@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from simflow.cli.eval_cascades import cascades as command
 from simflow.errors import BadInput
-from simflow.evaluation import cascades, cascades_engine
+from simflow.evaluation import cascades, cascades_data, cascades_engine
 from simflow.evaluation.cascades_data import MINUTES, curve, read
 
 
@@ -33,6 +33,14 @@ def episodes(rng, count=12):
                 "ts": f"2024-03-{1 + (720 + minute) // 1440:02d}T{(720 + minute) // 60 % 24:02d}:{minute % 60:02d}:00Z",
                 "parent_id": f"c{c}/0",
             }
+
+
+@pytest.fixture
+def small_worlds(monkeypatch):
+    """Four hours instead of a week, and few residents."""
+    monkeypatch.setattr(cascades_engine, "RESIDENTS", 120)
+    for module in (cascades_engine, cascades_data):
+        monkeypatch.setattr(module, "MINUTES", (10, 30, 60, 120, 240))
 
 
 @pytest.fixture
@@ -68,8 +76,7 @@ def test_a_bad_line_is_refused_with_its_place(tmp_path):
         read(tmp_path / "nothing")
 
 
-def test_the_engines_worlds_are_the_same_each_time_and_differ_by_seed(monkeypatch, tmp_path):
-    monkeypatch.setattr(cascades_engine, "RESIDENTS", 60)
+def test_the_engines_worlds_are_the_same_each_time_and_differ_by_seed(small_worlds, tmp_path):
     one = cascades_engine.library(2, cache=tmp_path)
     assert one.shape == (2 * cascades_engine.POSTS, len(MINUTES), 3)
     assert np.array_equal(one, cascades_engine.library(2, cache=tmp_path))
@@ -101,8 +108,7 @@ def test_a_forecast_after_an_hour_keeps_what_was_seen_and_never_shrinks():
     assert (np.diff(got, axis=1) >= 0).all()
 
 
-def test_the_command_reports_both_ways(folder, monkeypatch):
-    monkeypatch.setattr(cascades_engine, "RESIDENTS", 60)
+def test_the_command_reports_both_ways(folder, small_worlds):
     arguments = [str(folder), "--worlds", "2", "--cache", str(folder / "cache")]
     report = json.loads(CliRunner().invoke(command, [*arguments, "--json"], catch_exceptions=False).stdout)
     assert report["cascades"] == 12

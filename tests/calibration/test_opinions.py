@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from simflow.cli.eval_opinions import opinions as command
 from simflow.errors import BadInput
 from simflow.evaluation.opinions import evaluate
-from simflow.evaluation.opinions_engine import Habits, draw, forecast
+from simflow.evaluation.opinions_engine import Habits, _peer, draw, forecast
 from simflow.evaluation.opinions_fit import fit, folds, slope, social_mean, spread_ratio
 from simflow.evaluation.opinions_panels import Panel, Scale, panels
 
@@ -99,6 +99,19 @@ def test_popular_answers_count_more_than_outliers():
     panel = dataclasses.replace(panel, answers=np.stack([first, first], axis=1))
     plain, popular = (forecast(panel, Habits(np.full((1, 1), 1.0), popularity=power)) for power in (0.0, 2.0))
     assert 0 < popular[0] < plain[0]
+
+
+def test_a_peer_is_another_row_of_the_table_in_proportion_to_how_liked_it_is():
+    panel = made(groups=2, size=4)
+    liked = np.array([1.0, 2.0, 3.0, 4.0] * 2)
+    reader = np.repeat(np.arange(8), 20_000)
+    peer = _peer(panel, reader, liked, np.random.default_rng(1))
+    assert (peer != reader).all()
+    assert (panel.table[peer] == panel.table[reader]).all()
+    for row in range(8):
+        others = [r for r in range(8) if r // 4 == row // 4 and r != row]
+        expected = liked[others] / liked[others].sum()
+        assert np.allclose(np.bincount(peer[reader == row], minlength=8)[others] / 20_000, expected, atol=0.015)
 
 
 def test_every_row_is_held_out_once_and_groups_stay_whole():

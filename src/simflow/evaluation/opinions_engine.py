@@ -92,22 +92,23 @@ def _posts(panel: Panel, now: F64, habits: Habits, liked: F64, rng: np.random.Ge
     if rng is None or not few:
         parts.append((reader, panel.others(now, liked)[reader], rest[reader]))
     else:
-        read = [_peer(panel, reader, rng) for _ in range(habits.reads)]
-        mass = np.sum([liked[one] for one in read], axis=0)
-        parts += [(reader, now[one], rest[reader] * liked[one] / mass) for one in read]
+        parts += [(reader, now[_peer(panel, reader, liked, rng)], rest[reader] / habits.reads) for _ in range(habits.reads)]
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
 
-def _peer(panel: Panel, reader: I64, rng: np.random.Generator) -> I64:
-    """Another row of each reader's table."""
+def _peer(panel: Panel, reader: I64, liked: F64, rng: np.random.Generator) -> I64:
+    """Another row of each reader's table, in proportion to `liked`."""
     order = np.argsort(panel.table, kind="stable")
-    size = np.bincount(panel.table)
-    begin = np.cumsum(size) - size
+    ends = np.cumsum(liked[order])
     place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - begin[panel.table[order]]
-    table = panel.table[reader]
-    step = 1 + (rng.random(len(reader)) * (size[table] - 1)).astype(np.int64)
-    return order[begin[table] + (place[reader] + step) % size[table]]
+    place[order] = np.arange(len(order))
+    last = np.searchsorted(panel.table[order], panel.table[reader], side="right") - 1
+    first = np.searchsorted(panel.table[order], panel.table[reader], side="left")
+    begin = ends[first] - liked[order[first]]
+    own_begin = ends[place[reader]] - liked[reader]
+    at = begin + rng.random(len(reader)) * (ends[last] - begin - liked[reader])
+    at = np.where(at >= own_begin, at + liked[reader], at)
+    return order[np.clip(np.searchsorted(ends, at, side="right"), first, last)]
 
 
 def _some(reader: I64, units: F64, count: int, rng: np.random.Generator) -> tuple[I64, F64]:

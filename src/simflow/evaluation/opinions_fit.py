@@ -180,17 +180,20 @@ def _heterogeneous(panel: Panel, habits: Habits, seed: int) -> Habits:
     def drawn(one: Habits) -> float:
         return float(np.mean([spread_ratio(panel, draw(panel, one, seed + k)) for k in range(_DRAWS)]))
 
-    low, high = 0.0, 1.0
+    tried = []
     for reads in (EVERYTHING, *_FEW):
         habits = dataclasses.replace(habits, reads=reads, all_or_none=1.0)
+        tried.append((abs(drawn(habits) - target), habits))
         if drawn(habits) >= target:
             break
     else:
         return habits
+    low, high = 0.0, 1.0
     for _ in range(7):
         middle = (low + high) / 2.0
         low, high = (middle, high) if drawn(dataclasses.replace(habits, all_or_none=middle)) < target else (low, middle)
-    return dataclasses.replace(habits, all_or_none=round((low + high) / 2.0, 3))
+    habits = dataclasses.replace(habits, all_or_none=round((low + high) / 2.0, 3))
+    return min([(abs(drawn(habits) - target), habits), *tried], key=lambda pair: pair[0])[1]
 
 
 def _within(x: F64, unit: I64) -> float:

@@ -1,0 +1,116 @@
+"""From data to a fragment that a scenario starts from."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from simflow.cli.calibrate import calibrate as command
+from simflow.errors import BadInput
+from simflow.evaluation import cascades_data, cascades_engine
+from simflow.evaluation.calibrate import _moments, clipped_normal, movers
+from simflow.plan import Normal
+from simflow.scenario import load
+
+SCENARIO = """\
+scenario: after-the-data
+from: fragment.yaml
+topics: {water tariff: A plan., "18% more": Another.}
+population: {agents: 30, personas: {pensioner: {share: 60%}, renter: {share: 40%}}}
+"""
+
+
+def write_panel(folder, weight=0.4, condition="social", groups=10, size=8):
+    rng = np.random.default_rng(1)
+    rows = []
+    for g in range(groups):
+        first = rng.uniform(10, 90, size)
+        for k in range(size):
+            moved = first[k] + weight * (np.delete(first, k).mean() - first[k]) + rng.normal(0, 1)
+            rows.append({"group": f"g{g}", "condition": condition, "actor": f"@{g}-{k}", "item": "x", "rounds": [first[k], moved]})
+    (folder / "panel.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_moments_of_a_clipped_normal_are_those_of_draws():
+    draws = np.clip(np.random.default_rng(1).normal(0.3, 0.7, 2_000_000), 0, 1)
+    mean, variance = _moments(0.3, 0.7)
+    assert mean == pytest.approx(draws.mean(), abs=1e-3)
+    assert variance == pytest.approx(draws.var(), abs=1e-3)
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(0.4, 0.02), (0.4, 0.15), (0.85, 0.06), (0.1, 0.01)])
+def test_a_clipped_normal_is_found_for_a_mean_and_a_variance(mean, variance):
+    found = _moments(*clipped_normal(mean, variance))
+    assert found == pytest.approx((mean, variance), abs=2e-3)
+
+
+def test_more_variance_than_can_be_gets_the_most():
+    mean, variance = _moments(*clipped_normal(0.4, 0.24))
+    assert mean == pytest.approx(0.4, abs=2e-3)
+    assert 0.19 < variance < 0.24
+
+
+def test_a_scenario_starts_from_what_a_panel_gave(tmp_path):
+    write_panel(tmp_path)
+    (tmp_path / "fragment.yaml").write_text("{}\n")
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO)
+    fragment = tmp_path / "fragment.yaml"
+    arguments = [str(tmp_path), "-o", str(fragment), "--persona", "pensioner", "--topic", "water tariff", "--topic", "18% more"]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert (result.exit_code, result.stdout) == (0, "")
+    cell = load(scenario).cells[0]
+    assert cell.dynamics.model == "friedkin_johnsen"
+    found = cell.personas[0].susceptibility
+    assert set(found) == {"water tariff", "18% more"}
+    drawn = found["18% more"]
+    assert isinstance(drawn, Normal)
+    assert _moments(drawn.mean, drawn.sd)[0] == pytest.approx(0.4, abs=0.03)
+
+
+def test_personas_and_topics_can_come_from_a_scenario(tmp_path):
+    write_panel(tmp_path)
+    (tmp_path / "fragment.yaml").write_text("{}\n")
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    got = (
+        CliRunner()
+        .invoke(command, [str(tmp_path / "panel.jsonl"), "--for", str(tmp_path / "scenario.yaml")], catch_exceptions=False)
+        .stdout
+    )
+    (tmp_path / "fragment.yaml").write_text(got)
+    cell = load(tmp_path / "scenario.yaml").cells[0]
+    assert all(set(p.susceptibility) == {"water tariff", "18% more"} for p in cell.personas)
+
+
+def test_without_names_or_social_conditions_it_says_what_is_missing(tmp_path):
+    write_panel(tmp_path, condition="control")
+    with pytest.raises(BadInput, match="whose susceptibility"):
+        CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    with pytest.raises(BadInput, match="no condition"):
+        movers([])
+
+
+def test_a_scenario_starts_from_what_cascades_gave(tmp_path, monkeypatch):
+    monkeypatch.setattr(cascades_engine, "RESIDENTS", 80)
+    for module in (cascades_engine, cascades_data):
+        monkeypatch.setattr(module, "MINUTES", (10, 30, 60, 120, 240))
+    monkeypatch.setenv("SIMFLOW_HOME", str(tmp_path / "home"))
+    data = tmp_path / "data"
+    data.mkdir()
+    rows = [
+        {"id": f"c{c}/{k}", "thread": f"c{c}", "ts": f"2024-03-01T1{k % 3}:{k:02d}:00Z", "parent_id": f"c{c}/0" if k else None}
+        for c in range(4)
+        for k in range(9)
+    ]
+    (data / "episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fragment = tmp_path / "fragment.yaml"
+    CliRunner().invoke(command, [str(data), "-o", str(fragment), "--worlds", "2", "--utc-offset", "8"], catch_exceptions=False)
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    cell = load(tmp_path / "scenario.yaml").cells[0]
+    assert cell.network.shape == "preferential"
+    assert cell.clock.active is not None
+    assert np.mean(cell.clock.active) == pytest.approx(1.0, abs=0.01)
+    assert int(np.argmax(cell.clock.active)) in {18, 19, 20}  # ten to twelve o'clock, eight hours ahead
