@@ -62,6 +62,8 @@ def segments(statements: Iterable[Statement], half_life: float) -> list[Segment]
     half_life: ticks. Segments are in order of time and touch; one that was overturned within its own tick has start == stop.
     """
     ordered = sorted(statements)
+    if len(ordered) == 1:  # most slots of a large graph; what the filter says of one statement is what it says
+        return [Segment(ordered[0].label, ordered[0].tick, None, tuple(ordered))]
     waiting: dict[int, list[Statement]] = {label: [] for label in CLASSES}
     found: list[tuple[int, int, list[Statement]]] = []
     belief = Belief(half_life)

@@ -6,7 +6,7 @@ exact, and cheap, because one viewer witnesses little of a large history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 import rustworkx as rx
 
 from simflow.memory.claims import PARKED, Slot
-from simflow.memory.evidence import Segment, Statement, segments, strength, weight
+from simflow.memory.evidence import Segment, Statement, label_of, segments, strength, weight
 
 WIDEST = 256
 """Relations that are followed at most from one hop to the next, the newest ones."""
@@ -64,6 +64,7 @@ class Graph:
         np.maximum.at(self._newest, self._slot, self._tick)
         self._oldest = np.full(len(self.slots), _ALL, np.int64)
         np.minimum.at(self._oldest, self._slot, self._tick)
+        self._kept: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}
         self._connect()
 
     def _columns(self, claims: pa.Table, order: pa.Table) -> None:
@@ -78,6 +79,9 @@ class Graph:
         self._slot_start = np.searchsorted(self._slot[self._by_slot], np.arange(len(self.slots) + 1))
         self._by_episode = np.argsort(self._episode, kind="stable")
         self._episodes = self._episode[self._by_episode]
+        # For each place, where the claims of the next episode begin.
+        last = np.flatnonzero(np.append(self._episodes[1:] != self._episodes[:-1], True))[: len(self._episodes)]
+        self._next = np.repeat(last + 1, np.diff(np.concatenate([[-1], last]))) if len(self._episodes) else np.empty(0, np.int64)
 
     def _edges(self, edges: pa.Table, slot_of: npt.NDArray[np.int64]) -> None:
         self._edge_slot = slot_of
@@ -110,13 +114,8 @@ class Graph:
         tick on. witnessed: sorted episodes that the viewer knows, None for all.
         """
         rows = self._rows(witnessed, until, known_at)
-        allowed, newest = self._oldest < until, self._newest
-        if rows is not None:
-            allowed = np.zeros(len(self.slots), np.bool_)
-            allowed[self._slot[rows]] = True
-            newest = np.full(len(self.slots), -1, np.int64)
-            np.maximum.at(newest, self._slot[rows], self._tick[rows])
-        found = self._reach([a for a in dict.fromkeys(about) if 0 <= a < self.net.num_nodes()], hops, allowed, newest, widest)
+        usable = self._usable(rows, until)
+        found = self._reach([a for a in dict.fromkeys(about) if 0 <= a < self.net.num_nodes()], hops, usable, widest)
         facts = [self.fact(slot, until=until, known_at=known_at, rows=rows, distance=hop) for slot, hop in found]
         return [f for f in facts if f is not None and (since is None or f.last_seen >= since)]
 
@@ -127,11 +126,13 @@ class Graph:
         mine = self._by_slot[self._slot_start[slot] : self._slot_start[slot + 1]]
         if rows is not None:
             mine = mine[_member(rows, mine)]
+        what = self.slots[slot]
+        adds = what.kind in self._adds
+        if len(mine) == 1:
+            return self._lone(slot, int(mine[0]), until, known_at, distance, adds=adds)
         said = self._statements(mine, until, known_at)
         if not said:
             return None
-        what = self.slots[slot]
-        adds = what.kind in self._adds
         cut = [Segment(0, said[0].tick, None, tuple(said))] if adds else segments(said, self.half_life)
         now = cut[-1]
         return Fact(
@@ -146,6 +147,26 @@ class Graph:
             distance=distance,
             edge=self._edge(slot, now.evidence[-1].episode),
             history=tuple((s.label, s.start, s.stop) for s in cut[:-1] if s.stop is not None and s.stop > s.start),
+        )
+
+    def _lone(self, slot: int, row: int, until: int, known_at: int | None, distance: int, *, adds: bool) -> Fact | None:
+        # The same as below for a slot with one claim, as most slots of a large graph are: without lists.
+        tick, sure, value = int(self._tick[row]), float(self._sure[row]), float(self._value[row])
+        if tick >= until or sure <= 0 or (known_at is not None and self._learnt[row] > known_at):
+            return None
+        episode = int(self._episode[row])
+        return Fact(
+            self.slots[slot],
+            1 if adds else label_of(value),
+            sure * value / sure,
+            sure * 0.5 ** (max(until - tick, 0) / self.half_life),
+            1,
+            tick,
+            tick,
+            (episode,),
+            distance,
+            self._edge(slot, episode),
+            (),
         )
 
     def influence(
@@ -163,7 +184,7 @@ class Graph:
 
         readers: how often each agent was read on the topic in that time, where that may be known; it adds READ of a claim each time.
         """
-        wanted = np.fromiter((s.kind == kind and s.about == topic for s in self.slots), np.bool_, len(self.slots))
+        wanted = self._about(kind, topic)
         rows = self._rows(witnessed, until, known_at)
         rows = np.arange(len(self._slot)) if rows is None else rows
         learnt = _ALL if known_at is None else known_at
@@ -182,11 +203,19 @@ class Graph:
         ranked = sorted(amounts, key=lambda a: (-amounts[a], a))
         return [(a, amounts[a], len(moved.get(a, ())), tuple(evidence.get(a, ()))) for a in ranked]
 
+    def _about(self, kind: str, topic: str) -> npt.NDArray[np.bool_]:
+        if (kind, topic) not in self._kept:
+            self._kept[kind, topic] = np.fromiter((s.kind == kind and s.about == topic for s in self.slots), np.bool_, len(self.slots))
+        return self._kept[kind, topic]
+
     def _rows(self, witnessed: npt.NDArray[np.int64] | None, until: int, known_at: int | None) -> npt.NDArray[np.int64] | None:
         if witnessed is None:
             return None
-        low, high = np.searchsorted(self._episodes, witnessed), np.searchsorted(self._episodes, witnessed, side="right")
-        rows = self._by_episode[_ranges(low, high)]
+        if not len(self._episodes):
+            return np.empty(0, np.int64)
+        low = np.minimum(np.searchsorted(self._episodes, witnessed), len(self._episodes) - 1)
+        low = low[self._episodes[low] == witnessed]
+        rows = self._by_episode[_ranges(low, self._next[low])]
         keep = self._tick[rows] < until
         if known_at is not None:
             keep &= self._learnt[rows] <= known_at
@@ -213,8 +242,25 @@ class Graph:
                 )
         return sorted(s for _, s in newest.values() if s.confidence > 0)
 
+    def _usable(self, rows: npt.NDArray[np.int64] | None, until: int) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
+        # For slots: the newest tick at which something that may be used was said on each, -1 where nothing was. Nothing here grows with
+        # the number of slots.
+        if rows is None:
+            return lambda slots: np.where(self._oldest[slots] < until, self._newest[slots], -1)
+        mine, at = np.unique(self._slot[rows], return_inverse=True)
+        newest = np.full(len(mine), -1, np.int64)
+        np.maximum.at(newest, at, self._tick[rows])
+
+        def usable(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+            if not len(mine):
+                return np.full(len(slots), -1, np.int64)
+            place = np.minimum(np.searchsorted(mine, slots), len(mine) - 1)
+            return np.where(mine[place] == slots, newest[place], -1)
+
+        return usable
+
     def _reach(
-        self, about: list[int], hops: int, allowed: npt.NDArray[np.bool_], newest: npt.NDArray[np.int64], widest: int
+        self, about: list[int], hops: int, usable: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]], widest: int
     ) -> list[tuple[int, int]]:
         found: dict[int, int] = {}
         frontier, met = about, set(about)
@@ -222,9 +268,11 @@ class Graph:
             near = np.unique(
                 np.concatenate([np.asarray(self.net.incident_edges(n), np.int64) for n in frontier] or [np.empty(0, np.int64)])
             )
-            near = near[allowed[near]]
-            fresh = near[np.fromiter((s not in found for s in near.tolist()), np.bool_, len(near))]
-            kept = fresh[np.argsort(-newest[fresh], kind="stable")][:widest]
+            seen = usable(near)
+            near, seen = near[seen >= 0], seen[seen >= 0]
+            fresh = np.fromiter((s not in found for s in near.tolist()), np.bool_, len(near))
+            near, seen = near[fresh], seen[fresh]
+            kept = near[np.argsort(-seen, kind="stable")][:widest]
             found.update((slot, hop) for slot in kept.tolist())
             ends = np.concatenate([self._of[kept], self._on[kept]])
             frontier = [a for a in dict.fromkeys(ends.tolist()) if a >= 0 and a not in met]
