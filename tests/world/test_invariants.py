@@ -8,6 +8,7 @@ from small_worlds import columns, make_cell, run
 
 from simflow.episode import AGENTS, EPISODES, EXPOSURES, TEXT_KINDS, TRUTH, TURNS
 from simflow.plan import Clock, Dynamics, Event, Feed, Network, Platform, Voice
+from simflow.world.builtin import BuiltinEngine
 
 ONE = 1 << 32
 
@@ -52,6 +53,15 @@ def test_the_rules_of_the_world_hold(cell):
     check_exposures(step)
     check_acts_follow_exposures(step)
     check_stances(step)
+    check_graph(cell, step)
+
+
+def test_follows_unfollows_and_mutes_take_effect(standard):
+    cell, step = standard
+    kinds = step.episodes["kind"].to_pylist()
+    assert kinds.count("follow") > 5
+    assert kinds.count("unfollow") > 5
+    check_graph(cell, step)
 
 
 def check_schemas(step):
@@ -125,6 +135,24 @@ def check_acts_follow_exposures(step):
     assert set(reactions) == seen
     acts = {(e["tick"], e["actor"], e["parent"]): e["kind"] for e in step.episodes.to_pylist() if e["parent"] is not None}
     assert acts == {where: what for where, what in reactions.items() if what is not None}
+
+
+def check_graph(cell, step):
+    """The follow graph at the end is that of the start, with every follow and unfollow done; mutes are those that happened."""
+    start = BuiltinEngine(cell).begin()
+    follows = {(i, int(j)) for i, row in enumerate(start["follows"]) for j in row if j >= 0}
+    old = len(start["persona"])
+    for one in step.episodes.to_pylist():
+        pair = (one["actor"], one["target"])
+        if one["kind"] == "follow":
+            assert pair not in follows
+            follows.add(pair)
+        elif one["kind"] == "unfollow" and max(pair) < old:
+            follows.remove(pair)
+    final = {(i, int(j)) for i, row in enumerate(step.state["follows"]) for j in row if j >= 0}
+    assert {p for p in follows if max(p) < old} == {p for p in final if max(p) < old}
+    mutes = {(e["actor"], e["target"]) for e in step.episodes.to_pylist() if e["kind"] == "mute"}
+    assert mutes == {(int(m) >> 32, int(m) & 0xFFFFFFFF) for m in step.state["mutes"]}
 
 
 def check_stances(step):
