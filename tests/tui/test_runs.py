@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from click.testing import CliRunner
 
 from simflow_tui.command import tui
@@ -49,24 +48,21 @@ def many(home, make):
     )
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_runs_look_as_they_did(home, make, picture, size):
+async def test_runs_and_a_running_run_look_as_they_did(home, make, picture):
     many(home, make)
-    async with make.shown(home, size=size) as (app, _):
-        assert app.export_screenshot() == picture
-
-
-@pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_a_running_run_looks_as_it_did(home, make, picture, size):
-    many(home, make)
-    async with make.shown(home, "w", size=size) as (app, _):
-        assert app.export_screenshot() == picture
+    async with make.shown(home) as (app, pilot):
+        for key in "rw":
+            await pilot.press(key)
+            for width, height in SIZES:
+                await pilot.resize_terminal(width, height)
+                await make.settle(app, pilot)
+                assert app.export_screenshot() == picture(name=f"{app.current_mode}-{width}x{height}")
 
 
 async def test_no_runs_says_how_to_start_one(home, make, picture):
     async with make.shown(home, size=(80, 24)) as (app, _):
         assert "simflow run scenarios/hello.yaml" in make.text(app)
-        assert app.export_screenshot() == picture
+        assert app.export_screenshot() == picture(name="no-runs")
 
 
 async def test_progress_shows_window_tick_rate_and_time_left(run, make):

@@ -95,7 +95,7 @@ async def test_a_run_without_windows_says_so_on_every_screen(home, make, picture
 async def test_themes_look_as_they_did(run, make, picture, theme):
     async with make.shown(run.home, "w", theme=theme) as (app, _):
         assert app.theme == theme
-        assert app.export_screenshot() == picture
+        assert app.export_screenshot() == picture(name=theme)
 
 
 async def test_palette_help_and_questions_look_as_they_did(run, make, picture):

@@ -23,9 +23,16 @@ from simflow_tui.pages.page import Page
 from simflow_tui.reading import ReadingApp, Snapshot
 from simflow_tui.tones import FALLBACK, THEMES, parsed
 from simflow_tui.watch import Clock, RunView
-from simflow_tui.widgets.bar import MODES, Bar
+from simflow_tui.widgets.bar import MODES as NAMES
+from simflow_tui.widgets.bar import Bar
 
 DAGSTER = ("127.0.0.1", 3000)
+
+
+def page(mode: str) -> Page:
+    """The screen of a mode, imported when it is first shown."""
+    made: Page = getattr(import_module(f"simflow_tui.pages.{mode}"), f"{mode.capitalize()}Page")()
+    return made
 
 
 class SimflowApp(ReadingApp):
@@ -34,10 +41,12 @@ class SimflowApp(ReadingApp):
     TITLE = "simflow"
     CSS_PATH = "simflow.tcss"
     ENABLE_COMMAND_PALETTE = True
+    MODES: ClassVar[dict[str, Any]] = {mode: partial(page, mode) for mode in NAMES}
+    DEFAULT_MODE = "runs"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]  # noqa: RUF012 - Textual declares the type
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high"), (48, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(letter, f"go('{mode}')", f"go to {name}", show=False) for mode, (letter, name) in MODES.items()),
+        *(Binding(letter, f"go('{mode}')", f"go to {name}", show=False) for mode, (letter, name) in NAMES.items()),
         Binding("escape", "back", "back"),
         Binding("f1,question_mark", "help", "help", key_display="F1"),
         Binding("ctrl+o", "jump", "jump to a part", show=False),
@@ -74,15 +83,8 @@ class SimflowApp(ReadingApp):
         """Tones follow the theme."""
         parsed.cache_clear()
 
-    def get_default_screen(self) -> Screen[Any]:
-        """The list of runs."""
-        return page("runs")
-
     def on_mount(self) -> None:
-        """Begin with the list of runs."""
-        for mode in MODES:
-            self.add_mode(mode, partial(page, mode))
-        self.switch_mode("runs")
+        """Begin to read."""
         if self.live:
             self.call_after_refresh(self.follow)
 
@@ -283,7 +285,7 @@ class SimflowApp(ReadingApp):
         """The palette: everything that can be done now, as `group: action`."""
         if not isinstance(screen, Page):
             return
-        for mode, (letter, name) in MODES.items():
+        for mode, (letter, name) in NAMES.items():
             yield SystemCommand(f"go: {name.lower()}", f"the screen {name} (key {letter})", partial(self.action_go, mode))
         for name, action, about in (
             ("start", "start", "start a run from a scenario (key n)"),
@@ -308,12 +310,6 @@ class SimflowApp(ReadingApp):
         yield SystemCommand("theme: more", "choose among all themes", self.action_change_theme)
         yield SystemCommand("app: help", "what this screen is, and its keys (key F1)", self.action_help)
         yield SystemCommand("app: quit", "leave; runs go on", self.action_quit)
-
-
-def page(mode: str) -> Page:
-    """The screen of a mode, imported when it is first shown."""
-    made: Page = getattr(import_module(f"simflow_tui.pages.{mode}"), f"{mode.capitalize()}Page")()
-    return made
 
 
 def few_colours() -> bool:

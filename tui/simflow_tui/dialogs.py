@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Input, Label, Markdown
+from textual.widgets import Button, Input, Label
 
 from simflow_tui.figures import plain_lines
 
@@ -81,6 +81,8 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """One scrolling text."""
+        from textual.widgets import Markdown  # noqa: PLC0415 - a tenth of a second that the first paint need not wait for
+
         with VerticalScroll(classes="help"):
             yield Markdown(self.text)
 

@@ -19,7 +19,7 @@ from simflow_tui.asking import Answer, Asker, Beliefs, Question
 from simflow_tui.comparing import Comparison, compare
 from simflow_tui.scenarios import Verdict, examine, outlook
 from simflow_tui.society import Society, newest
-from simflow_tui.story import Story, story
+from simflow_tui.story import Story, Storyteller
 from simflow_tui.watch import Clock, LogTail, RunView, Watch
 
 
@@ -70,6 +70,8 @@ class ReadingApp(App[None]):
         self.snapshot = Snapshot()
         self.society: Society | None = None
         self.story: Story | None = None
+        self._teller: Storyteller | None = None
+        self._told_of = ""
         self.asker = Asker()
         self.answer: Answer | None = None
         self.beliefs: Beliefs | None = None
@@ -81,6 +83,7 @@ class ReadingApp(App[None]):
         self._last: RunView | None = None
         self._tail: LogTail | None = None
         self._wake = threading.Event()
+        self._one = threading.Lock()  # a thread that was told to stop may still be reading
         self.closing = False
 
     # ------------------------------------------------------------------------------------------------------------ the ledger
@@ -135,9 +138,9 @@ class ReadingApp(App[None]):
         self.snapshot = snapshot
         if self.choice.run is None and snapshot.runs:
             self.choice.run = snapshot.runs[0].key
-        if self.live and self.behind():
-            self.listen()
         self.tell()
+        if self.live and self.behind():
+            self.call_after_refresh(self.listen)  # what is known already is painted first
 
     def tell(self) -> None:
         """Have the screen that is on show what is known."""
@@ -168,10 +171,11 @@ class ReadingApp(App[None]):
 
     def gather(self) -> None:
         """What the screen that is on needs; safe in any thread."""
-        if self.current_mode == "runs":
-            self.hear()
-        elif self.current_mode not in {"plan", "compare"}:
-            self.study()
+        with self._one:
+            if self.current_mode == "runs":
+                self.hear()
+            elif self.current_mode not in {"plan", "compare"}:
+                self.study()
 
     def hear(self) -> None:
         """The newest sentences of the selected run; safe in any thread."""
@@ -192,9 +196,11 @@ class ReadingApp(App[None]):
         if self.current_mode == "society":
             self.society.count_exposures(windows)
         if self.current_mode == "agent" and (agent := self._agent()) is not None:
-            told = self.story
-            if told is None or (told.agent, told.windows) != (agent, len(windows)):
-                self.story = story(run.project, windows, agent, stop=lambda: self.closing or self.choice.agent not in {None, agent})
+            teller = self._teller
+            if teller is None or teller.story.agent != agent or self._told_of != run.key:
+                teller = self._teller = Storyteller(run.project, agent)
+                self._told_of = run.key
+            self.story = teller.advance(windows, stop=lambda: self.closing or self.choice.agent not in {None, agent})
 
     def _agent(self) -> int | None:
         if self.choice.agent is None and self.society and self.society.agents:

@@ -44,41 +44,60 @@ class Story:
     windows: int = 0
 
 
-def story(home: Path, windows: Sequence[WindowRecord], agent: int, *, stop: Callable[[], bool] = lambda: False) -> Story:
-    """Read one agent's part of all committed windows."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - costs 0.3 CPU seconds: only where data are shown
+class Storyteller:
+    """Reads one agent's part of a run, window by window; what was read is not read again. `story` is what is known so far."""
 
-    from simflow.store import Store  # noqa: PLC0415
+    def __init__(self, home: Path, agent: int) -> None:
+        self.home = home
+        self.story = Story(agent)
+        self.done: list[str] = []
+        self._edges: dict[int, dict[str, Any]] = {}
 
-    found, store = Story(agent, windows=len(windows)), Store(home)
-    edges: dict[int, dict[str, Any]] = {}
-    for window in windows:
-        if stop():
-            break
-        try:
-            held = store.windows.get(window.key)
-            if held is None:
-                found.trouble = f"window {window.number} is gone from the store"
-                continue
-            table = held.table("edges")
-            for row in table.filter(pc.equal(table["of"], agent)).to_pylist():
-                known = edges.get(row["edge"])
-                if known is None or known["version"] < row["version"]:
-                    edges[row["edge"]] = row
-            episodes = held.table("episodes", ["tick", "actor", "kind", "sentence"])
-            own = episodes.filter(pc.equal(episodes["actor"], agent))
-            found.said = [*found.said, *((r["tick"], r["kind"], r["sentence"]) for r in own.to_pylist())][-SAID:]
-            states = held.table("personas", ["agent", "tick", "text"])
-            for row in states.filter(pc.equal(states["agent"], agent)).to_pylist():
-                if row["tick"] >= found.state_tick:
-                    found.state, found.state_tick = row["text"], row["tick"]
-            readers = held.table("exposures", ["reader"])
-            found.shown += pc.sum(pc.equal(readers["reader"], agent)).as_py() or 0
-        except (SimflowError, OSError, KeyError, ValueError) as error:
-            found.trouble = str(error)
-    _beliefs(found, edges)
-    found.said.reverse()
-    return found
+    def advance(self, windows: Sequence[WindowRecord], *, stop: Callable[[], bool] = lambda: False) -> Story:
+        """Take in the windows that are new, and tell the whole anew."""
+        from simflow.store import Store  # noqa: PLC0415 - costs 0.3 CPU seconds: only where data are shown
+
+        keys = [w.key for w in windows]
+        if keys[: len(self.done)] != self.done:
+            self.story, self.done, self._edges = Story(self.story.agent), [], {}
+        known, store = self.story, Store(self.home)
+        found = Story(known.agent, known.state, known.state_tick, said=list(reversed(known.said)), shown=known.shown)
+        for window in windows[len(self.done) :]:
+            if stop():
+                break
+            try:
+                held = store.windows.get(window.key)
+                if held is None:
+                    found.trouble = f"window {window.number} is gone from the store"
+                else:
+                    self._take(found, held)
+            except (SimflowError, OSError, KeyError, ValueError) as error:
+                found.trouble = str(error)
+            self.done.append(window.key)
+        found.windows = len(self.done)
+        found.said = list(reversed(found.said[-SAID:]))
+        _beliefs(found, self._edges)
+        self.story = found
+        return found
+
+    def _take(self, found: Story, held: Any) -> None:
+        import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+        agent = found.agent
+        table = held.table("edges")
+        for row in table.filter(pc.equal(table["of"], agent)).to_pylist():
+            known = self._edges.get(row["edge"])
+            if known is None or known["version"] < row["version"]:
+                self._edges[row["edge"]] = row
+        episodes = held.table("episodes", ["tick", "actor", "kind", "sentence"])
+        own = episodes.filter(pc.equal(episodes["actor"], agent))
+        found.said += [(r["tick"], r["kind"], r["sentence"]) for r in own.to_pylist()]
+        states = held.table("personas", ["agent", "tick", "text"])
+        for row in states.filter(pc.equal(states["agent"], agent)).to_pylist():
+            if row["tick"] >= found.state_tick:
+                found.state, found.state_tick = row["text"], row["tick"]
+        readers = held.table("exposures", ["reader"])
+        found.shown += pc.sum(pc.equal(readers["reader"], agent)).as_py() or 0
 
 
 def _beliefs(found: Story, edges: dict[int, dict[str, Any]]) -> None:

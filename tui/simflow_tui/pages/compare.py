@@ -47,10 +47,10 @@ after them. `Δ` is B minus A. `k` makes B the selected run.
             yield Rows(Column("", 1), Column("B", 14, grow=1), id="others", opens="", empty="there is no other run")
             with Vertical(id="both"):
                 yield Rows(
-                    Column("", 20, grow=2),
-                    Column("A", 14, right=True, grow=1),
-                    Column("B", 14, right=True, grow=1),
-                    Column("Δ", 9, right=True),
+                    Column("", 18, grow=4),
+                    Column("A", 9, right=True, grow=2),
+                    Column("B", 9, right=True, grow=2),
+                    Column("Δ", 7, right=True),
                     id="facts_of_both",
                     cursor_sign=False,
                     opens="",

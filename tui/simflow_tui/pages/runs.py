@@ -52,10 +52,10 @@ Every run of the project, those at work first. The lower part shows the run unde
         with Vertical(id="body"):
             yield Rows(
                 Column("", 1),
-                Column("scenario", 14, grow=2),
+                Column("scenario", 12, grow=2),
                 Column("cell", 10, grow=4),
                 Column("window", 7, right=True, rank=3),
-                Column("progress", 15, grow=1),
+                Column("progress", 12, grow=1),
                 Column("ticks/s", 7, right=True, rank=5),
                 Column("left", 7, right=True, rank=1),
                 Column("episodes", 8, right=True, rank=6),

@@ -19,7 +19,7 @@ from simflow_tui.widgets.panel import Panel
 from simflow_tui.widgets.plot import Line, plot
 from simflow_tui.widgets.rows import Column, Row, Rows
 
-TOPIC = Binding.Group("topic", compact=True)
+TOPIC = Binding.Group("topic ", compact=True)
 STAGES = ("world", "vectors", "edges", "personas", "snapshot")
 LEVELS = ("debug", "info", "warning", "error")
 LEVEL_TONES = {"debug": "faint", "info": "dim", "warning": "warn", "error": "bad"}
@@ -258,10 +258,10 @@ def limits(run: RunView, width: int, height: int) -> list[list[Span]]:
         if name in used:
             share = used[name][0] / used[name][1]
             tone = "bad" if share >= 1 else "warn" if share >= 0.8 else "good"
-            full, rest = bar(share, max(3, width - 21))
+            full, rest = bar(share, max(3, width - 22))
             top = {"tokens": short, "cost": money}.get(name, lambda v: f"{v:g} h")(used[name][1])
             rows.append(
-                [(fit(name, 7), "dim"), (full, tone), (rest, "faint"), (fit(value, 7, right=True), ""), (fit(f" /{top}", 7), "dim")]
+                [(fit(name, 7), "dim"), (full, tone), (rest, "faint"), (fit(value, 7, right=True), ""), (fit(f" /{top}", 8), "dim")]
             )
         else:
             rows.append([(fit(name, 7), "dim"), (fit(value, 7, right=True), ""), ("  no limit", "faint")])

@@ -24,6 +24,8 @@ class Panel(Widget):
         border-title-color: $quiet;
         border-subtitle-color: $quiet;
         padding: 0 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
     }
     """
 

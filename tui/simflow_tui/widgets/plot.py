@@ -32,7 +32,7 @@ def plot(
 
     end: the last x. events: x -> name, drawn as broken lines. scale: words for -1, 0 and +1.
     """
-    legend = max((len(line.name) for line in lines), default=0) + 9
+    legend = max([*(len(line.name) + 9 for line in lines), *(len(f"{name} {x}") + 2 for x, name in (events or {}).items()), 9])
     legend = min(legend, 26) if width >= 60 else 0
     axis = 5
     across, down = width - axis - (legend + 2 if legend else 0), height - 1
