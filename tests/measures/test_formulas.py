@@ -104,6 +104,7 @@ def _naive_controversy(side, source, target, top):
     reach[go] = np.stack([hit[:, : len(ends[1])].sum(1), hit[:, len(ends[1]) :].sum(1)], 1)
     reach[ends[1]] = (1, 0)
     reach[ends[-1]] = (0, 1)
+    reach = np.divide(weights @ reach, degree[:, None], out=np.zeros((n, 2)), where=degree[:, None] > 0)  # at least one step
     arrive = np.array([reach[[i for i in range(n) if side[i] == s and degree[i]]].mean(0) for s in (1, -1)])
     p = arrive / arrive.sum(0)
     return p[0, 0] * p[1, 1] - p[0, 1] * p[1, 0]

@@ -108,8 +108,8 @@ def test_stances_are_read_as_of_the_end(world):
 def test_what_was_seen_and_what_it_did(world):
     got = measured(world)
     topic = "water tariff"
-    assert got[topic, "pro:2", "narrative_reach"] == 0.5
-    assert got[topic, "con:2", "narrative_reach"] == 0.25
+    assert got[topic, "pro:trust", "narrative_reach"] == 0.5
+    assert got[topic, "con:trust", "narrative_reach"] == 0.25
     assert got[topic, None, "cross_cutting"] == pytest.approx(2 / 3)
     assert got[topic, None, "influence"] == pytest.approx(1.25)
     assert got[topic, None, "influence_top10"] == pytest.approx(0.8)

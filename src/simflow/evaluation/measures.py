@@ -15,6 +15,7 @@ from simflow.evaluation import measures_cascade as cascade
 from simflow.evaluation import measures_network as network
 from simflow.evaluation import measures_opinion as opinion
 from simflow.evaluation.contrasts import F64
+from simflow.world.language import ASPECTS
 
 MEASURES = pa.schema(
     [
@@ -248,7 +249,7 @@ def _seen(rows: _Rows, world: _World, now: F64, index: int, topic: str) -> None:
             narrative = np.where(side > 0, 1000 + argument, argument)
             reach = activity.narrative_reach(reader[argued], narrative[argued], len(world.people))
             for key, share in sorted(reach.items()):
-                rows.add("narrative_reach", share, topic, f"{'pro' if key >= 1000 else 'con'}:{key % 1000}")
+                rows.add("narrative_reach", share, topic, f"{'pro' if key >= 1000 else 'con'}:{_aspect(key % 1000)}")
     if "impacts" in world.truth:
         moved = world.truth["impacts"]
         moved = moved.filter(pc.and_(pc.equal(moved["topic"], index), pc.greater_equal(moved["tick"], world.start)))
@@ -257,6 +258,10 @@ def _seen(rows: _Rows, world: _World, now: F64, index: int, topic: str) -> None:
             rows.add("influence", float(by.sum()), topic)
             rows.add("influence_gini", activity.gini(by[by > 0]), topic)
             rows.add("influence_top10", activity.top_share(by), topic)
+
+
+def _aspect(argument: int) -> str:
+    return ASPECTS[argument] if argument < len(ASPECTS) else str(argument)
 
 
 def _np(table: pa.Table, name: str) -> Column:

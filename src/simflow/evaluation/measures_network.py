@@ -57,14 +57,18 @@ def controversy(side: Ints, source: Ints, target: Ints, top: int = 10) -> float:
     reach = np.stack([(ends == 1), (ends == -1)], axis=1).astype(np.float64)
     walking = (ends == 0) & (degree > 0)
     per = 1.0 / np.maximum(degree, 1)
+
+    def moved() -> F64:
+        return np.stack([np.bincount(a, weights=reach[b, c], minlength=n) for c in (0, 1)], axis=1) * per[:, None]
+
     for _ in range(_STEPS):
-        moved = np.stack([np.bincount(a, weights=reach[b, c], minlength=n) for c in (0, 1)], axis=1) * per[:, None]
-        step = np.where(walking[:, None], moved, reach)
+        step = np.where(walking[:, None], moved(), reach)
         change = float(np.abs(step - reach).max())
         reach = step
         if change < _TOLERANCE:
             break
-    arrive = np.array([[reach[(side == s) & (degree > 0), c].mean() for c in (0, 1)] for s in (1, -1)])
+    first = moved()  # a walk takes at least one step, wherever it starts
+    arrive = np.array([[first[(side == s) & (degree > 0), c].mean() for c in (0, 1)] for s in (1, -1)])
     total = arrive.sum(axis=0)
     if (total <= 0).any():
         return float("nan")
