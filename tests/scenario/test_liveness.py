@@ -17,9 +17,9 @@ from simflow.scenario import source
 from simflow.scenario.cells import cells
 from simflow.scenario.compose import Composer
 from simflow.scenario.keys import every_key
-from simflow.scenario.kinds import Distributed, Fields, Flag, Key, ListOf, MapOf, Named, Number, OneOf, Reader, Share, Text, When, Whole
+from simflow.scenario.kinds import Distributed, Fields, Flag, Key, ListOf, MapOf, Number, OneOf, Reader, Text, When, Whole
 from simflow.scenario.kinds.scalars import Amount
-from simflow.scenario.nodes import Entry, Items, Node, Table
+from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table
 
 DATA = Path(__file__).parent / "data"
 FILES = ("everything.yaml", "edges.yaml", "small.yaml", "replayed.yaml")
@@ -158,35 +158,29 @@ def written(text: str) -> Node:
     return source.parse(text, "other.yaml", [])[0]
 
 
+BY_KIND = (
+    (Whole, lambda text: str(int(text) + 1)),
+    (Number, lambda text: "0.37" if text != "0.37" else "0.41"),
+    (When, lambda _: "17"),
+    (Amount, lambda _: "21"),
+    (Text, lambda text: f'"{text} indeed"'),
+    (Distributed, lambda _: "0.11"),
+    (Flag, lambda text: "false" if text == "true" else "true"),
+)
+
+
 def other(pattern: str, key: Key, value: Node) -> Node | None:
     if pattern in OTHER:
         return None if OTHER[pattern] is None else written(OTHER[pattern])
     kind = key.kind
-    text = value.text if hasattr(value, "text") else ""
+    text = value.text if isinstance(value, Scalar) else ""
     if isinstance(kind, OneOf):
-        options = [o for o in kind.options if o != text]
-        return written(options[0]) if options else None
-    if isinstance(kind, Whole):
-        return written(str(int(text) + 1))
-    if isinstance(kind, Share | Number):
-        return written("0.37" if text != "0.37" else "0.41")
-    if isinstance(kind, When):
-        return written("17")
-    if isinstance(kind, Amount):
-        return written("21")
-    if isinstance(kind, Text):
-        return written(f'"{text} indeed"')
-    if isinstance(kind, Distributed):
-        return written("0.11")
-    if isinstance(kind, Flag):
-        return written("false" if text == "true" else "true")
-    if isinstance(kind, ListOf) and isinstance(kind.item, Number):
-        return written("[-0.9, 0.8]")
-    if isinstance(kind, ListOf) and isinstance(kind.item, Text):
-        return written("[something else]")
-    if isinstance(kind, MapOf) and isinstance(kind.item, Distributed):
+        return next((written(o) for o in kind.options if o != text), None)
+    if isinstance(kind, ListOf):
+        return written("[-0.9, 0.8]" if isinstance(kind.item, Number) else "[something else]")
+    if isinstance(kind, MapOf):
         return written("{water tariff: 0.33}")
-    return None
+    return next((written(change(text)) for known, change in BY_KIND if isinstance(kind, known)), None)
 
 
 def put(node: Node, place: Place, new: Node) -> Node:
@@ -355,7 +349,3 @@ def test_every_key_says_what_reads_it_and_what_it_sets():
         assert key.reads, path
         assert key.doc.endswith("."), path
         assert key.to or path[0] in {"from", "vars"}, path
-
-
-def test_named_sections_are_what_the_kinds_say():
-    assert isinstance(Named(Table({}, tree("edges.yaml").span)), dict)

@@ -93,8 +93,8 @@ def test_unknown_names_are_each_reported_with_the_nearest(checked):
 def test_what_the_engine_cannot_do_is_refused_by_name(checked):
     _, problems = checked("platform: {actions: [post, report, group, message, search, trend]}\nlanguage: {code: fr}\n")
     assert codes(problems) == ["SF501"] * 6
-    assert "action 'report'" in problems[0].message
-    assert "language 'fr'" in problems[-1].message
+    said = " ".join(p.message for p in problems)
+    assert all(f"'{name}'" in said for name in ("report", "group", "message", "search", "trend", "fr"))
 
 
 def test_a_persona_that_speaks_through_a_model_makes_one_mixed_engine(cell):

@@ -34,7 +34,7 @@ def cells(tree: Table, folder: Path, reader: Reader) -> list[Cell]:
     made: list[Cell] = []
     used: set[str] = set()
     bare = dataclasses.replace(tree, entries={k: v for k, v in tree.entries.items() if k != "vars"})
-    for (variant, changes), *values in itertools.product(variants, *axes):
+    for (variant, changes), values in itertools.product(variants, map(list, itertools.product(*axes))):
         composer = Composer(problems)
         resolved = composer.override(composer.override(tree, changes), values)
         variables = at(resolved, ("vars",))

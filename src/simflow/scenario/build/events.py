@@ -32,13 +32,7 @@ def _event(context: Context, name: str, section: Section, feed: Feed) -> Event |
         fields["when"] = _trigger(context, section["when"])
     if verb in {"post", "broadcast"}:
         fields |= _message(context, section, section[verb])
-    for key in ("by", "topic", "stance", "to"):
-        if key in section and verb not in {"post", "broadcast"}:
-            context.reader.add("SF412", f"'{key}' belongs to a post or broadcast, not to a {verb}", section.key(key), "take it out")
-    if "to" in section and verb == "post":
-        context.reader.add(
-            "SF412", "a post reaches whoever the feeds show it to", section.key("to"), "use `broadcast:` to show it to chosen people"
-        )
+    _belongs(context, section, verb)
     if verb == "nudge":
         inner: Section = section["nudge"]
         fields |= {"topic": context.only_topic(inner), "amount": inner.get("by"), "to": _who(context, inner)}
@@ -51,6 +45,15 @@ def _event(context: Context, name: str, section: Section, feed: Feed) -> Event |
     elif verb == "agenda":
         fields |= {"topic": context.only_topic(section["agenda"]), "amount": section["agenda"].get("times")}
     return Event(**fields)
+
+
+def _belongs(context: Context, section: Section, verb: str) -> None:
+    for key in ("by", "topic", "stance", "to"):
+        if key in section and verb not in {"post", "broadcast"}:
+            context.reader.add("SF412", f"'{key}' belongs to a post or broadcast, not to a {verb}", section.key(key), "take it out")
+    if "to" in section and verb == "post":
+        text = "a post reaches whoever the feeds show it to"
+        context.reader.add("SF412", text, section.key("to"), "use `broadcast:` to show it to chosen people")
 
 
 def _times(context: Context, section: Section, verb: str) -> dict[str, Any]:

@@ -153,6 +153,11 @@ class Fields(Kind):
                 value = key.kind.read(entry.value, reader)
                 if not isinstance(value, Invalid):
                     section[entry.name] = value
+        self._whole(section, unknown, reader)
+        return section
+
+    def _whole(self, section: Section, unknown: int, reader: Reader) -> None:
+        node = section.node
         if unknown > MOST_UNKNOWN:
             text = f"{unknown - MOST_UNKNOWN:,} more keys are not keys of {self.title}"
             reader.add("SF301", text, node.span, f"{self.title} takes {', '.join(self.known)}")
@@ -161,7 +166,6 @@ class Fields(Kind):
                 reader.add("SF307", f"{self.title} needs '{key.name}'", node.span, f"for example `{key.name}: {key.example}`")
         if self.check:
             self.check(section, reader)
-        return section
 
     def _meant(self, name: str, node: Table) -> bool:
         strangers = [e.name for e in node if e.name not in self.known][:MOST_UNKNOWN]
