@@ -17,9 +17,10 @@ from simflow.runs import RunRecord, WindowRecord
 from simflow_pipelines import beta
 from simflow_pipelines.checks import Verdict, asset_of, blocks, check_specs, judge
 from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, kinds, owners
+from simflow_pipelines.figures import materialization_metadata
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError, interruptible
 from simflow_pipelines.partitions import Place, by_cell, partitions
-from simflow_pipelines.preview import materialization_metadata
+from simflow_pipelines.preview import preview
 
 POOL = "simflow_cells"
 """Pool of all runs that compute windows; a scenario on a model endpoint has one more slot to wait for, `simflow_<engine>`."""
@@ -104,12 +105,16 @@ def open_work(path: str, cell: Cell, home: Path, **options: Any) -> Work:
     return work
 
 
-Judge = Callable[[Work, int], list[Verdict]]
+class Inspector:
+    """Looks at a committed window, for checks and for the catalogue."""
 
+    def judge(self, work: Any, number: int) -> list[Verdict]:
+        """Judge one window by all checks."""
+        return judge(work.data(), number)
 
-def judge_work(work: Any, number: int) -> list[Verdict]:
-    """Judge one committed window of a run by all checks."""
-    return judge(work.data(), number)
+    def preview(self, work: Any, number: int) -> str | None:
+        """Show a window to a person, in Markdown."""
+        return preview(work.data(), number)
 
 
 class CheckFailed(RunFailed):
@@ -125,7 +130,8 @@ class ScenarioAssets:
     prefix: tuple[str, ...] = ()
     watch: Watch = field(default_factory=Watch)
     opener: Opener = open_work
-    judge: Judge = judge_work
+    inspector: Inspector = field(default_factory=Inspector)
+    freshness: dg.FreshnessPolicy | None = None
 
     @property
     def name(self) -> str:
@@ -165,6 +171,7 @@ class ScenarioAssets:
             metadata={"dagster/column_schema": columns(name), **code_references(self.plan, ASSETS[name][2])},
             skippable=True,  # each window says for itself when it is there; the step has nothing to add at its end
             partitions_def=partitions(self.plan),
+            freshness_policy=self.freshness if name == "snapshot" else None,
         )
 
     def windows(self) -> dg.AssetsDefinition:
@@ -243,7 +250,7 @@ class ScenarioAssets:
                 raise
 
     def _judge(self, work: Work, place: Place, verdicts: list[tuple[str, Verdict]]) -> None:
-        found = self.judge(work, place.window)
+        found = self.inspector.judge(work, place.window)
         verdicts += [(place.key, verdict) for verdict in found]
         if bad := [f"{v.check}: {v.words}" for v in found if not v.passed and blocks(v.check)]:
             raise CheckFailed(f"{place.key}: {'; '.join(bad)}", hint="the window is kept; `simflow dev` shows its checks")
@@ -254,7 +261,11 @@ class ScenarioAssets:
         if seen != result.key:
             context.log_event(self._observation(place, result.key))
             pointer, _ = self._seen(context.instance, place)
+        shown = self.inspector.preview(work, result.record.number)
         for name in ASSETS:
+            metadata = materialization_metadata(name, self.home, work.record, result, reused=reused)
+            if name == "snapshot" and shown:
+                metadata["preview"] = dg.MetadataValue.md(shown)
             # What the window was made from, in Dagster's own words: it is stale once the plan's data version is another one.
             made_from = {"dagster/code_version": __version__}
             for other in MADE_FROM[name]:
@@ -266,7 +277,7 @@ class ScenarioAssets:
                 dg.AssetMaterialization(
                     asset_key=self.key(name),
                     partition=place,
-                    metadata=materialization_metadata(name, self.home, work.record, result, reused=reused),
+                    metadata=metadata,
                     tags={VERSION: result.key, f"{VERSION}_is_user_provided": "true", **made_from},
                 )
             )

@@ -11,6 +11,7 @@ import dagster as dg
 from simflow.errors import SimflowError
 from simflow.runs import home as state_folder
 from simflow_pipelines.assets import ScenarioAssets
+from simflow_pipelines.automation import freshness
 from simflow_pipelines.scenario_definitions import load_plan, scenario_definitions
 
 
@@ -39,7 +40,9 @@ class ScenarioComponent(dg.Component, dg.Model, dg.Resolvable):
             raise dg.DagsterInvalidDefinitionError(f"{path}: {error}" + (f" ({error.hint})" if error.hint else "")) from error
         home = Path(self.home).expanduser() if self.home else state_folder(context.project_root)
         home = home if home.is_absolute() else context.project_root / home
-        return scenario_definitions(ScenarioAssets(plan=plan, home=home, prefix=tuple(self.prefix)))
+        return scenario_definitions(
+            ScenarioAssets(plan=plan, home=home, prefix=tuple(self.prefix), freshness=freshness(plan.cells[0].schedule))
+        )
 
     def find(self, beside: Path, project: Path) -> Path:
         """The scenario file: beside the defs.yaml, else in the project."""

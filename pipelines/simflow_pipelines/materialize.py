@@ -15,7 +15,7 @@ import dagster as dg
 from simflow.errors import RunFailed, Stopped
 from simflow.plan import Cell, Plan
 from simflow_pipelines import warehouse
-from simflow_pipelines.assets import Judge, Opener, Result, ScenarioAssets, Watch, Work, judge_work, open_work
+from simflow_pipelines.assets import Inspector, Opener, Result, ScenarioAssets, Watch, Work, open_work
 from simflow_pipelines.instance import open_inline
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError
 from simflow_pipelines.partitions import range_tags
@@ -70,14 +70,14 @@ def _silent() -> Iterator[None]:
 
 
 def materialize(
-    plan: Plan, cells: list[Cell], home: Path, *, watch: Watch | None = None, opener: Opener = open_work, judge: Judge = judge_work
+    plan: Plan, cells: list[Cell], home: Path, *, watch: Watch | None = None, opener: Opener = open_work, inspector: Inspector | None = None
 ) -> list[Made]:
     """Materialise all windows of some cells of a plan, one Dagster run for each cell.
 
     Raises what the work raised: SimflowError, KeyboardInterrupt when interrupted. What was committed before stays.
     """
     collect = _Collect(watch or Watch())
-    scenario = ScenarioAssets(plan=plan, home=home, watch=collect, opener=opener, judge=judge)
+    scenario = ScenarioAssets(plan=plan, home=home, watch=collect, opener=opener, inspector=inspector or Inspector())
     job = scenario_definitions(scenario).resolve_job_def(scenario.name)
     with _silent(), open_inline(home) as instance:
         for cell in cells:

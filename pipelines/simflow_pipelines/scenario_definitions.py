@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from simflow.errors import SimflowError
 from simflow.plan import Plan
 from simflow_pipelines.assets import ScenarioAssets
-from simflow_pipelines.project import Project
+from simflow_pipelines.automation import file_sensor, freshness, schedules
+from simflow_pipelines.project import SCENARIOS, Project
 
 log = logging.getLogger(__name__)
 
@@ -23,19 +25,36 @@ def load_plan(path: Path) -> Plan:
     return plan
 
 
-def scenario_definitions(scenario: ScenarioAssets) -> dg.Definitions:
-    """All that Dagster is told about one scenario."""
-    return dg.Definitions(assets=[scenario.observed(), scenario.windows()], jobs=[scenario.job()], executor=dg.in_process_executor)
+def scenario_definitions(scenario: ScenarioAssets, job: Any = None) -> dg.Definitions:
+    """All that Dagster is told about one scenario. job: its job, where somebody else has made it already."""
+    job = job or scenario.job()
+    return dg.Definitions(
+        assets=[scenario.observed(), scenario.windows()],
+        jobs=[job],
+        schedules=schedules(scenario, job),
+        executor=dg.in_process_executor,
+    )
 
 
-def project_definitions(project: Project) -> dg.Definitions:
-    """Definitions of each scenario of a project that compiles; one that does not is named in the log and left out."""
-    parts = []
+def project_definitions(project: Project, *, tables: bool = True) -> dg.Definitions:
+    """Definitions of each scenario of a project that compiles, a sensor on its files, and the tables over all runs.
+
+    A scenario that does not compile is named in the log and left out, so that one mistake does not take the others away.
+    """
+    scenarios = []
     for file in project.files():
         try:
             plan = load_plan(file)
         except SimflowError as error:
             log.error("%s is left out: %s", file, error)  # noqa: TRY400 - the words say it; a traceback would not help
             continue
-        parts.append(scenario_definitions(ScenarioAssets(plan=plan, home=project.home)))
+        scenarios.append(ScenarioAssets(plan=plan, home=project.home, freshness=freshness(plan.cells[0].schedule)))
+    jobs = [scenario.job() for scenario in scenarios]
+    parts = [scenario_definitions(scenario, job) for scenario, job in zip(scenarios, jobs, strict=True)]
+    if scenarios:
+        parts.append(dg.Definitions(sensors=[file_sensor(scenarios, jobs, project.root / SCENARIOS, load_plan)]))
+    if tables:
+        from simflow_pipelines.tables import Tables  # noqa: PLC0415 - importing dagster-dbt takes seconds of CPU
+
+        parts.append(Tables(project.home).definitions(scenarios))
     return dg.Definitions.merge(*parts) if parts else dg.Definitions()

@@ -127,7 +127,7 @@ class Tables:
         """The models, built by one step."""
 
         @dbt_assets(
-            manifest=self.project.manifest_path, project=self.project, dagster_dbt_translator=Translator(), name="tables", pool=POOL
+            manifest=self.project.manifest_path, project=self.project, dagster_dbt_translator=Translator(), name="build_tables", pool=POOL
         )
         def tables(context: AssetExecutionContext, dbt: DbtCliResource):  # type: ignore[no-untyped-def]  # noqa: ANN202 - dbt_assets reads it
             """List the runs, then build what is selected."""

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from simflow.errors import EndpointFailed, RunFailed
-from simflow_pipelines.assets import RETRIES, CheckFailed, ScenarioAssets
+from simflow_pipelines.assets import RETRIES, CheckFailed, Inspector, ScenarioAssets
 from simflow_pipelines.checks import Verdict
 from simflow_pipelines.describe import ASSETS
 from simflow_pipelines.instance import open_inline
@@ -14,8 +14,12 @@ from simflow_pipelines.materialize import materialize
 from simflow_pipelines.partitions import Place
 
 
-def nothing_to_say(work, number):
-    return []
+class Silent(Inspector):
+    def judge(self, work, number):
+        return []
+
+    def preview(self, work, number):
+        return None
 
 
 KEYS = [dg.AssetKey(["town", name]) for name in ASSETS]
@@ -23,7 +27,7 @@ KEYS = [dg.AssetKey(["town", name]) for name in ASSETS]
 
 def test_windows_run_in_order_once_and_each_becomes_a_materialisation_of_all_five_assets(tmp_path, fake, plan):
     town = plan("base")
-    [made] = materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    [made] = materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     assert fake.computed == [("base-s7", n) for n in range(3)]
     assert [r.record.number for r in made.results] == list(range(3))
     with open_inline(tmp_path) as instance:
@@ -36,7 +40,7 @@ def test_windows_run_in_order_once_and_each_becomes_a_materialisation_of_all_fiv
 
 def test_a_materialisation_carries_figures_with_stable_names_and_the_content_address(tmp_path, fake, plan):
     town = plan("base", ticks=20)
-    materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     with open_inline(tmp_path) as instance:
         [record] = instance.fetch_materializations(
             dg.AssetRecordsFilter(asset_key=dg.AssetKey(["town", "edges"]), asset_partitions=["base-s7|001"]), limit=10
@@ -50,15 +54,15 @@ def test_a_materialisation_carries_figures_with_stable_names_and_the_content_add
 
 def test_variants_share_windows_up_to_the_first_difference(tmp_path, fake, plan, post):
     town = plan("base", "late", changed={"late": post(15)})
-    materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     assert fake.computed == [("base-s7", n) for n in range(3)] + [("late-s7", n) for n in (1, 2)]
 
 
 def test_a_second_run_computes_nothing(tmp_path, fake, plan):
     town = plan("base")
-    materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     fake.computed.clear()
-    [made] = materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    [made] = materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     assert not fake.computed
     assert len(made.results) == 3
 
@@ -72,7 +76,7 @@ def test_a_failed_window_ends_the_run_with_its_own_error_and_keeps_the_windows_b
 
     fake.before = fail
     with pytest.raises(RunFailed, match="the embedder broke"):
-        materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+        materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     with open_inline(tmp_path) as instance:
         assert instance.get_materialized_partitions(KEYS[0]) == {"base-s7|000", "base-s7|001"}
         [run] = instance.get_runs()
@@ -80,7 +84,7 @@ def test_a_failed_window_ends_the_run_with_its_own_error_and_keeps_the_windows_b
         [failure] = [e for e in instance.all_logs(run.run_id) if e.dagster_event and e.dagster_event.is_step_failure]
         assert "the embedder broke" in failure.dagster_event.step_failure_data.user_failure_data.description
     fake.before = None
-    materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     assert fake.computed == [("base-s7", n) for n in range(3)]
 
 
@@ -93,13 +97,13 @@ def test_an_interrupted_run_is_cancelled_and_goes_on_where_it_was(tmp_path, fake
 
     fake.before = interrupt
     with pytest.raises(KeyboardInterrupt):
-        materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+        materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     with open_inline(tmp_path) as instance:
         [run] = instance.get_runs()
         assert run.status == dg.DagsterRunStatus.CANCELED
         assert instance.get_materialized_partitions(KEYS[0]) == {"base-s7|000", "base-s7|001"}
     fake.before = None
-    materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     assert fake.computed == [("base-s7", n) for n in range(3)]
 
 
@@ -114,7 +118,7 @@ def test_an_endpoint_fault_is_tried_again(tmp_path, fake, plan, monkeypatch):
                 raise EndpointFailed("503")
 
     fake.before = flaky
-    [made] = materialize(town, list(town.cells), tmp_path, opener=fake, judge=nothing_to_say)
+    [made] = materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
     assert len(tries) == RETRIES + 1
     with open_inline(tmp_path) as instance:
         assert instance.get_run_by_id(made.dagster_run).status == dg.DagsterRunStatus.SUCCESS
@@ -123,14 +127,15 @@ def test_an_endpoint_fault_is_tried_again(tmp_path, fake, plan, monkeypatch):
 def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_path, fake, plan):
     town = plan("base")
 
-    def judge(work, number):
-        return [
-            Verdict("varied_texts", passed=number != 0, words="all the same"),
-            Verdict("world_not_silent", passed=number != 1, words="nothing happened"),
-        ]
+    class Strict(Silent):
+        def judge(self, work, number):
+            return [
+                Verdict("varied_texts", passed=number != 0, words="all the same"),
+                Verdict("world_not_silent", passed=number != 1, words="nothing happened"),
+            ]
 
-    with pytest.raises(CheckFailed, match="base-s7|001: world_not_silent: nothing happened"):
-        materialize(town, list(town.cells), tmp_path, opener=fake, judge=judge)
+    with pytest.raises(CheckFailed, match=r"base-s7\|001: world_not_silent: nothing happened"):
+        materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Strict())
     assert fake.computed == [("base-s7", 0), ("base-s7", 1)]
     with open_inline(tmp_path) as instance:
         [run] = instance.get_runs()
@@ -148,7 +153,7 @@ def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_
 
 def test_one_partition_asked_for_alone_brings_the_windows_that_it_rests_on(tmp_path, fake, plan):
     town = plan("base", "other")
-    scenario = ScenarioAssets(plan=town, home=tmp_path, opener=fake, judge=nothing_to_say)
+    scenario = ScenarioAssets(plan=town, home=tmp_path, opener=fake, inspector=Silent())
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize([scenario.observed(), scenario.windows()], partition_key="other-s7|002", instance=instance)
         assert result.success

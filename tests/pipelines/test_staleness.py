@@ -7,17 +7,25 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.definitions.observe import observe
 from dagster._core.loader import LoadingContextForTest
 
-from simflow_pipelines.assets import ScenarioAssets
+from simflow_pipelines.assets import Inspector, ScenarioAssets
 from simflow_pipelines.describe import ASSETS
 from simflow_pipelines.instance import open_inline
 from simflow_pipelines.materialize import materialize
 from simflow_pipelines.scenario_definitions import scenario_definitions
 
 
+class Silent(Inspector):
+    def judge(self, work, number):
+        return []
+
+    def preview(self, work, number):
+        return None
+
+
 def stale(home, plan, fake, monkeypatch) -> dict[str, set[str]]:
     """Observe the plan as it is now, as the sensor does, and ask Dagster what is stale."""
     monkeypatch.setattr("simflow_pipelines.assets.plan_versions", lambda p: versions(p, fake))
-    scenario = ScenarioAssets(plan=plan, home=home, opener=fake, judge=lambda work, number: [])
+    scenario = ScenarioAssets(plan=plan, home=home, opener=fake, inspector=Silent())
     defs = scenario_definitions(scenario)
     with open_inline(home) as instance:
         assert observe([scenario.observed()], instance=instance).success
@@ -40,25 +48,25 @@ def versions(plan, fake):
 @pytest.mark.parametrize(("at", "numbers"), [(15, {1, 2}), (0, {0, 1, 2})])
 def test_an_event_added_at_a_tick_makes_the_windows_from_there_on_stale(tmp_path, fake, plan, post, monkeypatch, at, numbers):
     before = plan("base", "other")
-    materialize(before, list(before.cells), tmp_path, opener=fake, judge=lambda work, number: [])
+    materialize(before, list(before.cells), tmp_path, opener=fake, inspector=Silent())
     assert stale(tmp_path, before, fake, monkeypatch) == {}
     after = plan("base", "other", changed={"other": post(at)})
     expected = {f"other-s7|{n:03d}" for n in numbers}
     assert stale(tmp_path, after, fake, monkeypatch) == dict.fromkeys(ASSETS, expected)
     fake.computed.clear()
-    materialize(after, list(after.cells), tmp_path, opener=fake, judge=lambda work, number: [])
+    materialize(after, list(after.cells), tmp_path, opener=fake, inspector=Silent())
     assert {n for _, n in fake.computed} == numbers
     assert stale(tmp_path, after, fake, monkeypatch) == {}
 
 
 def test_a_change_taken_back_makes_nothing_stale(tmp_path, fake, plan, post, monkeypatch):
     before = plan("base")
-    materialize(before, list(before.cells), tmp_path, opener=fake, judge=lambda work, number: [])
+    materialize(before, list(before.cells), tmp_path, opener=fake, inspector=Silent())
     assert stale(tmp_path, plan("base", changed={"base": post(20)}), fake, monkeypatch)
     assert stale(tmp_path, before, fake, monkeypatch) == {}
 
 
 def test_a_longer_run_makes_nothing_stale(tmp_path, fake, plan, monkeypatch):
     before = plan("base", ticks=20)
-    materialize(before, list(before.cells), tmp_path, opener=fake, judge=lambda work, number: [])
+    materialize(before, list(before.cells), tmp_path, opener=fake, inspector=Silent())
     assert stale(tmp_path, plan("base", ticks=30), fake, monkeypatch) == {}
