@@ -19,5 +19,8 @@ BUILTIN = frozenset(
     }
 )
 
+TRIGGER_MEASURES = ("mean", "variance", "spread", "support", "opposition", "undecided", "posts")
+"""What `events.when.measure` may name in the built-in world."""
+
 ENGINES: dict[str, frozenset[str]] = {"builtin": BUILTIN, "llm": BUILTIN, "replay": frozenset()}
 """Features of the engines in this package, by entry point name."""

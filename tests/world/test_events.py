@@ -9,6 +9,7 @@ from small_worlds import make_cell, run
 from simflow.errors import BadInput
 from simflow.plan import Audience, Event, Feed, Persona, Platform, Trigger, Voice
 from simflow.world.builtin import BuiltinEngine
+from simflow.world.timeline import measure as value
 
 COUNCIL = (Voice("city council", 0.8, "The city."), Voice("leak watch", 0.15))
 
@@ -252,3 +253,22 @@ def test_an_empty_persona_is_no_obstacle():
     cell = make_cell()
     step = run(dataclasses.replace(cell, personas=(*cell.personas, Persona("ghost", 0))))
     assert "ghost" not in step.agents["persona"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("measure", "holds"),
+    [("mean", 0.0), ("variance", 0.25), ("spread", 1.0), ("support", 0.5), ("opposition", 0.5), ("undecided", 0.0), ("posts", 7.0)],
+)
+def test_measures_of_triggers_have_their_values(measure, holds):
+    x = np.repeat(np.array([[-0.5, 0.0], [0.5, 0.0]]), 5, axis=0)
+    assert value(measure, (x * 2**32).astype(np.int64), np.arange(10), 0, 7) == pytest.approx(holds)
+
+
+def test_the_newsroom_can_be_muted_before_it_exists():
+    mute = Event("hush", "mute", 5, until=40, target="newsroom")
+    _, step = happening(mute, Event("a", "post", 10, text="One."), Event("b", "post", 50, by="newsroom", text="Two."))
+    seen = set(step.exposures["episode"].to_pylist())
+    found = {e["event"]: e["episode"] in seen for e in step.episodes.to_pylist() if e["event"]}
+    assert found["b"] is True
+    early = [r["tick"] for r in step.exposures.to_pylist() if r["episode"] == next(e["episode"] for e in episodes(step, event="a"))]
+    assert not [t for t in early if t < 40]

@@ -10,11 +10,12 @@ from small_worlds import make_cell, run
 
 import simflow
 from simflow.errors import BadInput
-from simflow.features import BUILTIN
+from simflow.features import BUILTIN, TRIGGER_MEASURES
 from simflow.plan import Feed, Platform
 from simflow.world.feed import hottest
 from simflow.world.posts import AUTHOR, COLUMNS, HEAT, TICK, Posts
 from simflow.world.reactions import KINDS
+from simflow.world.timeline import MEASURES
 
 
 def test_a_chronological_feed_shows_the_newest_of_those_one_follows():
@@ -148,6 +149,7 @@ def test_the_features_that_are_promised_are_those_that_are_built():
     assert promised["network"] == {"small_world", "file"} | set(re.findall(r'case "(\w+)":', source["network.py"]))
     models = set(re.findall(r'model == "(\w+)"', source["opinion.py"])) | {"degroot"}
     assert promised["dynamics"] == models
+    assert TRIGGER_MEASURES == MEASURES
     assert {"people", "trigger"} <= set(promised)
     assert set(promised) == {"action", "event", "feed", "network", "dynamics", "language", "people", "trigger"}
 

@@ -107,3 +107,11 @@ def test_each_language_has_names_and_words(code):
     step = run(make_cell(ticks=40, language=dataclasses.replace(make_cell().language, code=code)))
     assert all(a["id"].isascii() for a in step.agents.to_pylist())
     assert {e["lang"] for e in step.episodes.to_pylist()} == {code, None}
+
+
+def test_people_s_own_words_are_about_what_they_name():
+    person = dataclasses.replace(PEOPLE[0], posts=("I trust the council.", "The water tariff hurts."), follows=())
+    step = run(with_people(people=(person,)), settings=Settings(post=2.0))
+    topic = {s["episode"]: s["topic"] for s in step.truth["statements"].to_pylist()}
+    found = {e["text"]: topic[e["episode"]] for e in step.episodes.to_pylist() if e["text"] in person.posts and e["kind"] == "post"}
+    assert found == {"I trust the council.": 1, "The water tariff hurts.": 0}

@@ -9,7 +9,7 @@ import numpy as np
 
 from simflow.errors import BadInput
 from simflow.plan import Cell, Event, Feed
-from simflow.world import names, population
+from simflow.world import population
 from simflow.world.draws import F64, I64, Bools, Draws, Ints, grid, name_key
 from simflow.world.feed import Ranking
 from simflow.world.founding import NEWSROOM
@@ -17,9 +17,10 @@ from simflow.world.log import Log
 from simflow.world.opinion import ONE
 from simflow.world.posts import AUTHOR, BOOST, EVENT, ID, KIND, RELATION, ROOT, STANCE, TICK, TOPIC, WORDS, WORDS_KIND, blank
 from simflow.world.reactions import ANNOUNCEMENT, JOIN, LEAVE
+from simflow.world.registry import Registry
 from simflow.world.settings import Settings
 from simflow.world.society import Society
-from simflow.world.timeline import Timeline, audience, fired_ticks, holds, row_of, topic_of
+from simflow.world.timeline import MEASURES, Timeline, audience, fired_ticks, holds, topic_of
 from simflow.world.writing import ALONE, key
 
 
@@ -29,6 +30,7 @@ class Happenings:
     def __init__(self, cell: Cell, seeds: Sequence[int], society: Society, settings: Settings, log: Log) -> None:
         self.cell, self.seeds, self.society, self.settings, self.log = cell, tuple(seeds), society, settings, log
         self.timeline = Timeline.of(cell)
+        self.registry = Registry(cell, seeds, society, settings)
         self.personas = {p.name: k for k, p in enumerate(cell.personas)}
         self.topics = {t.name: k for k, t in enumerate(cell.topics)}
         self.words = [(t.name, *t.words) for t in cell.topics]
@@ -45,10 +47,14 @@ class Happenings:
         self.salience: F64 = np.ones(len(cell.topics))
         self.ranking: Ranking
         self._changes: frozenset[int] = frozenset()
-        self._named: list[dict[str, int]] | None = None
         self._volatile = False
         self._span = (0, 0)
         self._triggers = any(e.when is not None for e in cell.events)
+        for event in cell.events:
+            if event.when is not None and event.when.measure not in MEASURES:
+                raise BadInput(
+                    f"event '{event.name}' waits for the measure '{event.when.measure}'", hint=f"measures: {', '.join(MEASURES)}"
+                )
         self._pushes = any(e.verb == "broadcast" for e in cell.events)
 
     def prepare(self, start: int, stop: int) -> None:
@@ -108,7 +114,9 @@ class Happenings:
         for replicate in range(len(self.seeds)):
             for event in self.timeline.in_force(tick, fired_ticks(society, replicate)):
                 if event.verb in {"mute", "ban"}:
-                    row = self._row(event.target, event, replicate)
+                    if event.target == NEWSROOM and NEWSROOM not in self.registry.names(replicate):
+                        continue
+                    row = self.registry.row(event.target, event, replicate)
                     hidden[row] = True
                     here[row] &= event.verb == "mute"
                 elif event.verb == "agenda":
@@ -164,7 +172,11 @@ class Happenings:
         return []
 
     def _announce(self, event: Event, tick: int, replicate: int) -> None:
-        row = self._newsroom(tick, replicate) if event.by is None else self._row(event.by, event, replicate)
+        if event.by in {None, NEWSROOM}:
+            row = self.registry.newsroom(tick, replicate)
+            self.draws = self.society.draws(self.seeds)
+        else:
+            row = self.registry.row(event.by, event, replicate)
         topic = topic_of(event, self.words, self.topics)
         stance = 0
         if event.stance is not None:
@@ -172,9 +184,8 @@ class Happenings:
         elif self.society.persona[row] >= 0 and topic >= 0:
             stance = int(self.society.x[row, topic])
         same = sum(1 for one in self.announced if one[0, AUTHOR] == row)
-        local = self.society.local[[row]] if len(self.society.local) else np.array([row])
         post = blank(1)
-        post[0, [ID, ROOT, WORDS]] = key(local, tick, ANNOUNCEMENT, same)[0]
+        post[0, [ID, ROOT, WORDS]] = key(self.registry.local(np.array([row])), tick, ANNOUNCEMENT, same)[0]
         post[0, [AUTHOR, TICK, TOPIC, STANCE]] = row, tick, topic, stance
         post[0, [KIND, WORDS_KIND]] = ANNOUNCEMENT
         post[0, RELATION] = ALONE
@@ -195,12 +206,15 @@ class Happenings:
     def _join(self, event: Event, tick: int, replicate: int) -> None:
         society = self.society
         if event.persona is None:
-            away = np.flatnonzero((society.persona >= 0) & (society.left <= tick) & self._mine(replicate))
+            away = np.flatnonzero((society.persona >= 0) & (society.left <= tick) & self.registry.mine(replicate))
             who = self._audience(event, replicate, among=away)
             society.left[who] = population.NEVER
             society.seen[who] = tick
         else:
-            who = self._arrive(self.personas[event.persona], 1 if event.amount is None else max(0, round(event.amount)), tick, replicate)
+            count = 1 if event.amount is None else max(0, round(event.amount))
+            who = self.registry.arrive(self.personas[event.persona], count, tick, replicate, self.places[replicate])
+            self.draws = society.draws(self.seeds)
+            self.log_stances(who, tick - 1)
         self._moment(JOIN, who, tick, event)
 
     def _leave(self, event: Event, tick: int, replicate: int) -> None:
@@ -220,61 +234,9 @@ class Happenings:
         self._moment(LEAVE, np.flatnonzero(residents & (society.left == tick)), tick, None)
 
     def _moment(self, kind: int, who: Ints, tick: int, event: Event | None) -> None:
-        local = self.society.local[who] if len(self.society.local) else who
         cause = 0 if event is None else name_key(event.name)
-        ids = key(local, tick, kind)
+        ids = key(self.registry.local(who), tick, kind)
         self.log.deeds.add(len(who), id=ids, tick=tick, kind=kind, actor=who, parent=-1, root=-1, target=-1, topic=-1, event=cause)
-
-    # ------------------------------------------------------------------------------------------------------------- arrivals
-
-    def _arrive(self, persona: int, count: int, tick: int, replicate: int) -> Ints:
-        society = self.society
-        at = int(self._mine(replicate).sum())
-        draws = Draws([self.seeds[replicate]])
-        local = np.arange(at, at + count)
-        new = population.draw(self.cell, self.settings, draws, local, np.full(count, persona, np.int16), np.full(count, -1, np.int32))
-        new = dataclasses.replace(new, joined=np.full(count, tick, np.int32), left=np.full(count, population.NEVER, np.int32))
-        before = self.places[replicate]
-        rows = society.add(new, np.full(count, 0.5))
-        self._extend(rows, local, replicate)
-        links = min(self.cell.network.links, len(before), int(society.limit[0]))
-        for slot in range(links):
-            drawn = (draws.unit(f"joins/{slot}", tick, local) * len(before)).astype(np.int64)
-            known = (society.follows[rows] == before[drawn][:, None]).any(axis=1)
-            society.follows[rows, slot] = np.where(known, -1, before[drawn])
-        shares = {name_key(v.name): (v.name, v.followers) for v in self.cell.voices}
-        for voice in np.flatnonzero(self._mine(replicate) & (society.persona < 0)).tolist():
-            name, share = shares.get(int(society.voice[voice]), (NEWSROOM, self.settings.newsroom))
-            society.follow(rows[population.followers(draws, name, share, local) - at], voice)
-        self._arrived(rows, tick)
-        return rows
-
-    def _newsroom(self, tick: int, replicate: int) -> int:
-        society = self.society
-        found = np.flatnonzero((society.voice == name_key(NEWSROOM)) & self._mine(replicate))
-        if len(found):
-            return int(found[0])
-        mine = np.flatnonzero(self._mine(replicate) & (society.persona >= 0))
-        local = society.local[mine] if len(society.local) else mine
-        at = int(self._mine(replicate).sum())
-        row = society.add_voice(name_key(NEWSROOM), tick, 1.5)
-        self._extend(np.array([row]), np.array([at]), replicate)
-        draws = Draws([self.seeds[replicate]])
-        chosen = population.followers(draws, NEWSROOM, self.settings.newsroom, local)
-        society.follow(mine[np.isin(local, chosen)], row)
-        self._arrived(np.array([row]), tick)
-        return row
-
-    def _extend(self, rows: Ints, local: Ints, replicate: int) -> None:
-        society = self.society
-        if len(society.replicate):
-            society.replicate = np.concatenate([society.replicate, np.full(len(rows), replicate, np.int32)])
-            society.local = np.concatenate([society.local, local.astype(np.int32)])
-        self._named = None
-        self.draws = society.draws(self.seeds)
-
-    def _arrived(self, rows: Ints, tick: int) -> None:
-        self.log_stances(rows[self.society.persona[rows] >= 0], tick - 1)
 
     def log_stances(self, residents: Ints, tick: int) -> None:
         """Log present stances as of the end of `tick`, without a reason."""
@@ -283,49 +245,14 @@ class Happenings:
         stance = self.society.x[agent, topic]
         self.log.stances.add(len(agent), tick=tick, agent=agent, topic=topic, stance=stance, contributions=0, self_term=0, clip=0)
 
-    # --------------------------------------------------------------------------------------------------------------- looking up
-
-    def _mine(self, replicate: int) -> Bools:
-        society = self.society
-        return society.replicate == replicate if len(society.replicate) else np.ones(society.count, dtype=bool)
-
     def _audience(self, event: Event, replicate: int, *, everybody: bool = False, among: Ints | None = None) -> Ints:
         if among is None:
-            among = np.flatnonzero(self._mine(replicate) & (self.society.persona >= 0)) if everybody else self.places[replicate]
-        named = self._names(replicate) if event.to.agents is not None else {}
+            residents = self.registry.mine(replicate) & (self.society.persona >= 0)
+            among = np.flatnonzero(residents) if everybody else self.places[replicate]
+        named = self.registry.names(replicate) if event.to.agents is not None else {}
         return audience(event, self.society, among, self.personas, self.topics, named)
-
-    def _row(self, name: str | None, event: Event, replicate: int) -> int:
-        if name is None:
-            raise BadInput(f"event '{event.name}' ({event.verb}) names nobody", hint="say who it is about")
-        return row_of(name, self._names(replicate), event)
 
     def _topic(self, event: Event) -> int:
         if event.topic is None and len(self.topics) != 1:
             raise BadInput(f"event '{event.name}' ({event.verb}) names no topic", hint=f"topics: {', '.join(self.topics)}")
         return self.topics[event.topic] if event.topic else 0
-
-    def _names(self, replicate: int) -> dict[str, int]:
-        if self._named is None:
-            self._named = [self._read_names(k) for k in range(len(self.seeds))]
-        return self._named[replicate]
-
-    def _read_names(self, replicate: int) -> dict[str, int]:
-        society = self.society
-        mine = np.flatnonzero(self._mine(replicate))
-        local = society.local[mine] if len(society.local) else mine
-        ids, display = names.names(Draws([self.seeds[replicate]]), local, self.cell.language.code)
-        known: dict[str, int] = {}
-        voices = {name_key(v.name): v.name for v in self.cell.voices} | {name_key(NEWSROOM): NEWSROOM}
-        for row, agent_id, name in zip(mine.tolist(), ids, display, strict=True):
-            if society.persona[row] < 0:
-                voice = voices[int(society.voice[row])]
-                known[voice] = known[names.handle(voice)] = row
-            elif society.person[row] >= 0:
-                person = self.cell.people[society.person[row]]
-                known[person.id] = row
-                known.setdefault(person.name, row)
-            else:
-                known[agent_id] = row
-                known.setdefault(name, row)
-        return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ LASTING = frozenset({"mute", "ban", "feed", "agenda"})
 """Verbs that are in force from `at` until `until`; the others happen at moments."""
 SIDE = 0.15
 """A stance beyond this counts as taking a side."""
+MEASURES = ("mean", "variance", "spread", "support", "opposition", "undecided", "posts")
+"""What a trigger may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +115,8 @@ def measure(name: str, x: I64, residents: Ints, topic: int | None, posts: int) -
             return int((values > SIDE * GRID).sum()) / count
         case "opposition":
             return int((values < -SIDE * GRID).sum()) / count
-        case "undecided":
-            return int((np.abs(values) <= SIDE * GRID).sum()) / count
         case _:
-            raise BadInput(f"a trigger asks for the measure '{name}'", hint=f"measures: {', '.join(MEASURES)}")
-
-
-MEASURES = ("mean", "variance", "spread", "support", "opposition", "undecided", "posts")
-"""What a trigger may ask for."""
+            return int((np.abs(values) <= SIDE * GRID).sum()) / count
 
 
 def audience(
@@ -150,17 +146,21 @@ def row_of(name: str, named: Mapping[str, int], event: Event) -> int:
     )
 
 
-def topic_of(event: Event, words: Iterable[tuple[str, ...]], names: Mapping[str, int]) -> int:
+def topic_of(event: Event, words: Sequence[tuple[str, ...]], names: Mapping[str, int]) -> int:
     """Index of an event's topic: given, the only one, or the one whose words its text has most of; -1 if none."""
-    if event.topic is not None:
-        return names[event.topic]
-    if len(names) == 1:
+    return names[event.topic] if event.topic is not None else topic_in(event.text or "", words)
+
+
+def topic_in(text: str, words: Sequence[tuple[str, ...]]) -> int:
+    """Index of the topic that a text is about, by `words` for each topic: the only one, or the one with most hits; -1 if none."""
+    if len(words) == 1:
         return 0
-    text = f" {' '.join(''.join(c if c.isalnum() else ' ' for c in (event.text or '').lower()).split())} "
+    plain = f" {' '.join(''.join(c if c.isalnum() else ' ' for c in text.lower()).split())} "
     best, found = 0, -1
     for at, phrases in enumerate(words):
-        hits = sum(4 for p in phrases if f" {p.lower()} " in text or f" {p.lower()}s " in text)
-        hits += sum(1 for p in phrases for part in p.lower().split() if len(part) > 3 and f" {part}" in text)
+        # A whole phrase, plural or not, weighs four times a word of it.
+        hits = sum(4 for p in phrases if f" {p.lower()} " in plain or f" {p.lower()}s " in plain)
+        hits += sum(1 for p in phrases for part in p.lower().split() if len(part) > 3 and f" {part}" in plain)
         if hits > best:
             best, found = hits, at
     return found

@@ -33,6 +33,7 @@ from simflow.world.posts import (
 from simflow.world.reactions import ANNOUNCEMENT, DISLIKE, FOLLOW, LIKE, MUTE, POST, QUOTE, REPLY, REPOST, UNFOLLOW, Rates, first_each
 from simflow.world.settings import Settings
 from simflow.world.society import Society
+from simflow.world.timeline import topic_in
 
 ALONE = 2
 """Relation of what answers nobody."""
@@ -75,10 +76,10 @@ class Desk:
         rows[:, AUTHOR] = author
         rows[:, TICK] = tick
         rows[:, TOPIC] = topic
-        rows[:, STANCE] = self._said(author, topic, POST)
         rows[:, RELATION] = ALONE
         if self.cell.people:
             self._own_words(rows)
+        rows[:, STANCE] = self._said(author, rows[:, TOPIC], POST)
         self._posts.append(rows)
 
     def react(self, shown: Shown, kind: Ints) -> None:
@@ -207,11 +208,14 @@ class Desk:
     def _own_words(self, rows: I64) -> None:
         """Let those of a people file use the words that they brought, each once, in order."""
         society = self.society
+        words = [(t.name, *t.words) for t in self.cell.topics]
         for at in np.flatnonzero(society.person[rows[:, AUTHOR]] >= 0).tolist():
             who = int(rows[at, AUTHOR])
             person = int(society.person[who])
             if society.said[who] < len(self.cell.people[person].posts):
                 rows[at, PERSON], rows[at, SAYING] = person, society.said[who]
+                about = topic_in(self.cell.people[person].posts[society.said[who]], words)
+                rows[at, TOPIC] = about if about >= 0 else rows[at, TOPIC]
                 society.said[who] += 1
 
     def add_post(self, **columns: Ints | int) -> None:
