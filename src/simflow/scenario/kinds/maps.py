@@ -87,7 +87,7 @@ class MapOf(Kind):
 
     def schema(self) -> dict[str, Any]:
         """An object with free keys."""
-        return {"type": "object", "additionalProperties": {"anyOf": [self.item.schema(), {"type": "null"}]}}
+        return {"type": ["object", "null"], "additionalProperties": _or_null(self.item)}
 
 
 class Key:
@@ -111,11 +111,21 @@ class Key:
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the value, with what an editor shows on hover. `null` removes; a variable may stand anywhere."""
         words = [self.doc, f"Default: {self.default}." if self.default else "", f"Read by {', '.join(self.reads)}." if self.reads else ""]
-        return {
-            "description": " ".join(w for w in words if w),
-            "examples": [self.example] if self.example else [],
-            "anyOf": [self.kind.schema(), {"$ref": "#/$defs/variable"}, {"type": "null"}],
-        }
+        found = {"description": " ".join(w for w in words if w), "examples": [self.example] if self.example else []}
+        if _plain_map(self.kind):
+            return found | _or_null(self.kind)
+        return found | {"anyOf": [self.kind.schema(), {"$ref": "#/$defs/variable"}, {"type": "null"}]}
+
+
+def _plain_map(kind: Kind) -> bool:
+    return isinstance(kind, MapOf) or (isinstance(kind, Fields) and kind.short is None and "anyOf" not in kind.schema())
+
+
+def _or_null(kind: Kind) -> dict[str, Any]:
+    # A map is not wrapped in alternatives: an editor then marks the very key that is wrong, and not the whole section.
+    if _plain_map(kind):
+        return kind.schema() | {"type": ["object", "null"]}
+    return {"anyOf": [kind.schema(), {"type": "null"}]}
 
 
 class Fields(Kind):

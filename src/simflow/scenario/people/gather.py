@@ -211,11 +211,13 @@ class _Known:
     """Who is meant by a name, a user name or a number."""
 
     def __init__(self, ids: list[str], rows: list[dict[str, Any]], reader: _Columns) -> None:
+        self.given: dict[str, str | None] = {}
         self.names: dict[str, str | None] = {}
         for own, data in zip(ids, rows, strict=True):
-            for key in {own, *(str(data[c]) for f in ("id", "name") for c in reader.names(f) if isinstance(data.get(c), str | int))}:
+            text, name = reader.identity(data)
+            for table, key in ((self.given, text), (self.names, name)):
                 folded = key.casefold().removeprefix("@").strip()
-                self.names[folded] = own if self.names.get(folded, own) == own else None
+                table[folded] = own if table.get(folded, own) == own else None  # what two people have names nobody
         self.numbers: dict[str, str] = {}
         for column in reader.tool.number:
             values = [str(data.get(column, "")).strip() for data in rows]
@@ -226,7 +228,9 @@ class _Known:
     def resolve(self, wanted: list[Any], own: str, notes: Counter[str]) -> Iterator[str]:
         for one in wanted:
             text = str(one).strip()
-            found = self.numbers.get(text) or self.names.get(text.casefold().removeprefix("@"))
+            folded = text.casefold().removeprefix("@")
+            found = self.numbers.get(text) if isinstance(one, int) else None
+            found = found or self.given.get(folded) or (None if folded in self.given else self.names.get(folded)) or self.numbers.get(text)
             if found is None:
                 notes["references to somebody who is not in the file, left out"] += 1
             elif found != own:
