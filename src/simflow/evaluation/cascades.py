@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ F64 = npt.NDArray[np.float64]
 SEEN = 2
 """Points of the curve that are watched before the forecast: ten minutes and an hour."""
 _NEAREST = 5
-_WIDTHS = (0.25, 0.4, 0.6, 0.9)
+_WIDTHS = (0.3, 0.6, 1.2)
+_LEVELS = (0.0, 0.5, 1.0)
+_DAMPING = (0.4, 0.6, 0.8, 1.0)
 _QUANTILES = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+_INNER = 3
 _LEAST = 10
 _FORECASTS = ("engine", "mean_curve", "quantile_curve", "engine_after_an_hour", "scaled_mean_after_an_hour")
 
@@ -90,26 +94,44 @@ def _likeliest(made: F64, w: F64, train: F64, final: F64) -> F64:
 
 
 def warm(made: F64, train: F64, final: F64, seen: F64) -> F64:
-    """Forecasts after `seen`, (n, SEEN, 3): what the engine's cascades did next that had begun alike. Never below what was seen."""
+    """Forecasts after `seen`, (n, SEEN, 3): what the engine's cascades did next that had begun alike. Never below what was seen.
+
+    How alike, whether their growth or their level is continued, and how much of it, is fitted to `train` for size, depth and breadth apart.
+    """
     w = weights(made, train)
-    width = min(_WIDTHS, key=lambda h: _misses(_continued(made, w, train[:, :SEEN], h), train, final))
-    return _continued(made, w, seen, width)
+    ways = list(itertools.product(_WIDTHS, _LEVELS, _DAMPING))
+    misses = np.zeros((len(ways), made.shape[2]))
+    for part in range(_INNER):
+        held = np.arange(len(train)) % _INNER == part
+        inner = weights(made, train[~held])
+        misses += [held.sum() * _misses(_continued(made, inner, train[held, :SEEN], *way), train[held], final[held]) for way in ways]
+    best = [ways[k] for k in misses.argmin(axis=0).tolist()]
+    kinds = [_continued(made, w, seen, *way)[:, :, kind] for kind, way in enumerate(best)]
+    return np.stack(kinds, axis=2)
 
 
-def _misses(forecast: F64, train: F64, final: F64) -> float:
+def _misses(forecast: F64, train: F64, final: F64) -> F64:
     square = ((forecast - train)[:, SEEN:] ** 2).mean(axis=1)
-    return float((np.sqrt(square) / np.maximum(final, 1.0)).mean())
+    misses: F64 = (np.sqrt(square) / np.maximum(final, 1.0)).mean(axis=0)
+    return misses
 
 
-def _continued(made: F64, w: F64, seen: F64, width: float) -> F64:
+def _continued(made: F64, w: F64, seen: F64, width: float, level: float, damping: float) -> F64:
+    """level: 0 continues the growth since the last point seen, 1 takes the level that the like cascades reached, between: both, in logs.
+
+    damping: part of the growth that is believed; below 1 where what begins alike in the engine grows more.
+    """
     beginning = _features(made[:, :SEEN])
-    grown = np.log1p(made[:, SEEN:]) - np.log1p(made[:, SEEN - 1 : SEEN])
+    reached = np.log1p(made[:, SEEN:])
+    start = np.log1p(made[:, SEEN - 1 : SEEN])
     out = np.empty((len(seen), made.shape[1], made.shape[2]))
     for k, one in enumerate(seen):
         near = np.exp(-((beginning - _features(one[None])) ** 2).sum(axis=1) / (2.0 * width**2))
         v = (w + 1e-4 / len(w)) * near + 1e-15 * w
         v /= v.sum()
-        later = np.expm1((v[:, None, None] * grown).sum(axis=0) + np.log1p(one[-1])[None])
+        levels, growth = (np.tensordot(v, x, axes=1) for x in (reached, reached - start))
+        now = np.log1p(one[-1])[None]
+        later = np.expm1(now + damping * (level * (levels - now) + (1.0 - level) * growth))
         out[k] = np.concatenate([one, np.maximum(later, one[-1])])
     return out
 
