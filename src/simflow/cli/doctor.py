@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import click
@@ -57,11 +58,24 @@ class Visit:
     def window(self, key: str) -> None:
         """Verify the checksums of one window."""
         window = self.store.windows.get(key)
+        self._arrays(key)
         faults = window.faults() if window else ["the window is gone; run its scenario again"]
         self.faults += [{"window": key, "fault": fault} for fault in faults]
         if window and faults and self.repair:
             self.store.files.remove(self.store.windows.path(key))
             self.repaired.append(f"window {key[:12]} removed; running its scenario again computes it anew")
+
+    def _arrays(self, key: str) -> None:
+        # What recall searches: a cache beside the windows, which the next question makes anew from them.
+        from simflow.memory.segments import folder_of, load
+
+        place = folder_of(self.store, key)
+        if place is None or not place.exists() or load(place, verify=True) is not None:
+            return
+        self.faults.append({"window": key, "fault": "the arrays that recall searches are damaged"})
+        if self.repair:
+            shutil.rmtree(place)
+            self.repaired.append(f"window {key[:12]}: its arrays were removed; the next question makes them from the window")
 
     def index(self, record: RunRecord) -> None:
         """Compare the index of one run with its windows, if those are there."""

@@ -18,7 +18,7 @@ from simflow.episode import TEXT_KINDS
 from simflow.memory.history import ROW, Segment, segment
 from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
-from simflow.store import RunData
+from simflow.store import RunData, Store
 
 FORMAT = "segment-1"
 _ARRAYS = ("rows", "codes", "exact", "topics")
@@ -26,7 +26,12 @@ _ARRAYS = ("rows", "codes", "exact", "topics")
 
 def folder(run: RunData, key: str) -> Path | None:
     """Where a window's arrays are kept; None where state is not on this machine."""
-    return Path(run.store.files.full(f"cache/{FORMAT}/{key[:2]}/{key}")) if run.store.files.local else None
+    return folder_of(run.store, key)
+
+
+def folder_of(store: Store, key: str) -> Path | None:
+    """The same, by the project's store."""
+    return Path(store.files.full(f"cache/{FORMAT}/{key[:2]}/{key}")) if store.files.local else None
 
 
 def segments(run: RunData, until: int | None = None) -> list[Segment]:
