@@ -129,6 +129,23 @@ def test_degroot_ends_in_consensus_inside_the_hull():
     assert np.ptp(x) / GRID < 1e-6
 
 
+def test_voters_who_copy_somebody_keep_the_mean_on_average():
+    """Each takes over the opinion of one other at random: a martingale, and one opinion in the end."""
+    n, runs = 30, 150
+    ends, agreed = [], 0
+    for seed in range(runs):
+        draws = Draws([seed])
+        society = crowd(np.where(np.arange(n) < 12, 1.0, -1.0)[:, None])
+        for tick in range(60):
+            author = (draws.unit("copy", tick, np.arange(n)) * n).astype(np.int64)
+            dynamics = dataclasses.replace(BOUNDED, model="degroot")
+            society.x = move(society, dynamics, np.arange(n), np.arange(n), said(society.x[:, 0], author)).new
+        ends.append(society.x.mean() / GRID)
+        agreed += abs(ends[-1]) == 1.0
+    assert abs(np.mean(ends) - (12 - 18) / 30) < 4 * np.std(ends) / np.sqrt(runs)
+    assert agreed > 0.7 * runs
+
+
 def test_contrarians_move_away():
     society = crowd(np.array([[0.0], [0.4]]), contrarian=np.array([1, 0], np.int8))
     moved = move(society, dataclasses.replace(BOUNDED, rate=0.5), np.array([0]), np.array([0]), said(society.x[:, 0], np.array([1])))

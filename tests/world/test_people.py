@@ -1,10 +1,11 @@
 import dataclasses
+import json
 
 import pytest
 from small_worlds import make_cell, run
 
 from simflow.errors import BadInput
-from simflow.plan import Network, Normal, Person, Persona, Topic
+from simflow.plan import Choice, Clock, Network, Normal, Person, Persona, Topic, Uniform
 from simflow.world.builtin import BuiltinEngine
 from simflow.world.settings import Settings
 
@@ -70,6 +71,7 @@ def test_an_edge_file_is_the_follow_graph():
         ({"people": (dataclasses.replace(PEOPLE[0], persona="baker", follows=()),)}, "baker"),
         ({"people": (dataclasses.replace(PEOPLE[0], follows=("nobody",)),)}, "nobody"),
         ({"network": Network("file", edges=(("maria", "x"),))}, "'x'"),
+        ({"network": Network(homophily_by="shoe size", homophily_strength=0.5)}, "shoe size"),
         ({"topics": ()}, "topic"),
         ({"personas": (), "people": ()}, "residents"),
     ],
@@ -115,3 +117,18 @@ def test_people_s_own_words_are_about_what_they_name():
     topic = {s["episode"]: s["topic"] for s in step.truth["statements"].to_pylist()}
     found = {e["text"]: topic[e["episode"]] for e in step.episodes.to_pylist() if e["text"] in person.posts and e["kind"] == "post"}
     assert found == {"I trust the council.": 1, "The water tariff hurts.": 0}
+
+
+def test_homophily_goes_by_a_trait_of_text_or_number():
+    old = Persona("old", 60, traits={"age": Uniform(60, 90), "district": Choice((("harbour", 0.5), ("old town", 0.5)))})
+    young = Persona("young", 60, traits={"age": Uniform(20, 40), "district": Choice((("harbour", 0.5), ("old town", 0.5)))})
+    for trait in ("age", "district"):
+        cell = make_cell(personas=(old, young), network=Network(links=6, homophily_by=trait, homophily_strength=1.0))
+        rows = [json.loads(a["traits"])[trait] for a in run(dataclasses.replace(cell, clock=Clock(ticks=1))).agents.to_pylist()]
+        state = BuiltinEngine(cell).begin()
+        pairs = [(rows[i], rows[int(j)]) for i, row in enumerate(state["follows"]) for j in row if j >= 0]
+        assert pairs
+        if trait == "district":
+            assert all(a == b for a, b in pairs)
+        else:
+            assert all((a < 50) == (b < 50) for a, b in pairs)

@@ -139,6 +139,8 @@ def groups(cell: Cell, draws: Draws, agents: Ints, persona: Ints, person: Ints) 
                 values[where] = value
     for row in np.flatnonzero(person >= 0).tolist():
         values[row] = cell.people[person[row]].traits.get(by, values[row])
+    if all(value is None for value in values):
+        raise BadInput(f"homophily goes by '{by}', a trait that nobody has", hint="name a trait of a persona, or `persona`")
     numbers = sorted(v for v in values if isinstance(v, int | float))
     cuts = [numbers[len(numbers) * q // 4] for q in (1, 2, 3)] if numbers else []
     texts = {text: 4 + k for k, text in enumerate(sorted({v for v in values if isinstance(v, str)}))}
