@@ -126,3 +126,26 @@ def test_no_value_is_nan_even_if_nothing_happened(world):
         0, 0, 10, topics=["t"], agents=world["agents"], truth={k: t.slice(0, 0) for k, t in world["truth"].items()}, **empty
     )
     assert np.isfinite(table["value"].to_numpy()).all()
+
+
+def test_a_run_of_the_built_in_world_can_be_measured_and_influence_adds_up_to_what_was_moved():
+    from simflow.plan import Cell, Clock, Persona, Topic
+    from simflow.world.builtin import BuiltinEngine
+
+    cell = Cell(
+        scenario="s", variant="base", sweep={}, seed=3, topics=(Topic("water tariff"),), personas=(Persona("old", 20), Persona("young", 20)), clock=Clock(ticks=72, window=72)
+    )  # fmt: skip
+    engine = BuiltinEngine(cell)
+    step = engine.advance(engine.begin(), 0, 72)
+    table = window_measures(
+        0, 0, 72, topics=["water tariff"], agents=step.agents, episodes=step.episodes, exposures=step.exposures, truth=step.truth, feed=5
+    )
+    got = {(r["group"], r["measure"]): r["value"] for r in table.to_pylist()}
+    assert got[None, "people"] == 40
+    assert got[None, "influence"] == pytest.approx(np.abs(step.truth["impacts"]["contribution"].to_numpy()).sum() / ONE)
+    assert got["old", "people"] == got["young", "people"] == 20
+    assert 0 < got[None, "feed_fill"] <= 1
+    last = {}
+    for row in step.truth["stances"].sort_by([("tick", "ascending")]).to_pylist():
+        last[row["agent"]] = row["stance"] / ONE
+    assert got[None, "mean"] == pytest.approx(np.mean([last[a] for a in range(40)]))

@@ -183,8 +183,9 @@ def _heterogeneous(panel: Panel, habits: Habits, seed: int) -> Habits:
     tried = []
     for reads in (EVERYTHING, *_FEW):
         habits = dataclasses.replace(habits, reads=reads, all_or_none=1.0)
-        tried.append((abs(drawn(habits) - target), habits))
-        if drawn(habits) >= target:
+        now = drawn(habits)
+        tried.append((abs(now - target), habits))
+        if now >= target:
             break
     else:
         return habits

@@ -73,6 +73,7 @@ class Panel:
     said_by: I64
     said: F64
     skipped: int = 0
+    known_agreement: F64 | None = None
 
     @property
     def name(self) -> str:
@@ -115,6 +116,8 @@ class Panel:
 
     def agreement(self) -> F64:
         """Mean over the others in the table of (1 - distance / 2)^2 of first answers, as the engine's readers like posts; 1 if alone."""
+        if self.known_agreement is not None:
+            return self.known_agreement
         out = np.ones(len(self.table))
         order = np.argsort(self.table, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(self.table))[:-1]):
@@ -141,6 +144,7 @@ class Panel:
             said_table=np.searchsorted(tables, self.said_table[said]),
             said_by=np.where(by >= 0, place[by], -1),
             said=self.said[said],
+            known_agreement=None if self.known_agreement is None else self.known_agreement[rows],
         )
 
 
@@ -217,7 +221,7 @@ def _panel(
     table_of = np.array([tables[r["group"], r["item"]] for r in usable], dtype=np.int64)
     middle = [float(np.median(answers[table_of == table, 0])) for table in range(len(tables))]
     said = [s for s in _said(messages, tables, seats, scales) if abs(s[2] - middle[s[0]]) <= _ANSWER_LIKE]
-    return Panel(
+    panel = Panel(
         study,
         condition,
         answers,
@@ -232,6 +236,7 @@ def _panel(
         np.array([s[2] for s in said], dtype=np.float64),
         skipped=len(rows) - len(usable),
     )
+    return dataclasses.replace(panel, known_agreement=panel.agreement())
 
 
 def _said(
