@@ -26,6 +26,8 @@ def build(tree: Table, folder: Path, reader: Reader, *, variant: str = "base", s
     assert isinstance(root, Section)
     context = Context(reader, root, folder)
     replay, recorded = _recording(context)
+    clock = context.section("clock")
+    context.lasting = "replay" not in root.node.entries or replay is not None or (clock is not None and "ticks" in clock)
     context.clock = platform.clock(context, recorded)
     context.topics = people.topics(context)
     residents = _people(context)

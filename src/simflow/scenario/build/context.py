@@ -24,6 +24,8 @@ class Context:
     personas: tuple[Persona, ...] = ()
     voices: tuple[Voice, ...] = ()
     residents: frozenset[str] = frozenset()
+    lasting: bool = True
+    """Whether it is known how long the run lasts; not if its trace could not be read."""
 
     def section(self, name: str) -> Section | None:
         """A section of the scenario; None if it was left out or could not be read."""

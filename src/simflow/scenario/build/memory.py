@@ -83,6 +83,8 @@ def _ticks(context: Context, section: Section, name: str) -> dict[str, Any]:
 
 
 def _fits(context: Context, section: Section | None, made: Extract) -> None:
+    if not context.lasting:
+        return
     clock, at = context.section("clock"), context.root.node.span
     if section is not None and "every" in section:
         at = section.span("every")

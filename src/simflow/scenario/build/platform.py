@@ -22,7 +22,7 @@ def clock(context: Context, recorded: int | None) -> Clock:
     context.clock = dataclasses.replace(base, minutes=minutes)
     ticks = context.ticks(section["ticks"], section.span("ticks"), least=1) if "ticks" in section else base.ticks
     window = context.ticks(section["window"], section.span("window"), least=1) if "window" in section else min(base.window, ticks)
-    if window > ticks and "window" in section:
+    if window > ticks and "window" in section and context.lasting:
         text = f"a window of {window:,} ticks is longer than the run of {ticks:,}: the run is one window"
         context.reader.warn("SF807", text, section.span("window"))
     return Clock(ticks, minutes, window, _active(context, section), _weekday(context, section))
