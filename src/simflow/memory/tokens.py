@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import toktok
 
 VOCABULARY = "o200k_base"
 
 
+@lru_cache(maxsize=4096)
 def count(text: str) -> int:
     """Tokens of a text."""
     return int(toktok.batch_count([_clean(text)], VOCABULARY, threads=1)[0])

@@ -64,6 +64,11 @@ class SentenceEmbedder:
         tokenizer.no_padding()
         return tokenizer
 
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens there are."""
+        return int(self._tokenizer.get_vocab_size())
+
     @cached_property
     def _session(self) -> Any:
         import onnxruntime  # noqa: PLC0415 - half a second that readers of a run do not need
@@ -81,19 +86,20 @@ class SentenceEmbedder:
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Shape (len(texts), 384), unit length; zero for a text without any word. Independent of batching and threads."""
         out = np.zeros((len(texts), self.dimension), np.float32)
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch([_clean(t) for t in texts])]
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch([clean(t) for t in texts])]
         batches = list(_batches(tokens))
         if len(batches) > 1 and self.threads > 1:
             with ThreadPoolExecutor(self.threads) as pool:
-                results = pool.map(lambda rows: self._run([tokens[r] for r in rows]), batches)
+                results = pool.map(lambda rows: self.run([tokens[r] for r in rows]), batches)
                 for rows, vectors in zip(batches, results, strict=True):
                     out[rows] = vectors
         else:
             for rows in batches:
-                out[rows] = self._run([tokens[r] for r in rows])
+                out[rows] = self.run([tokens[r] for r in rows])
         return out
 
-    def _run(self, tokens: list[list[int]]) -> npt.NDArray[np.float32]:
+    def run(self, tokens: list[list[int]]) -> npt.NDArray[np.float32]:
+        """Unit vectors of sentences that are given as token numbers, [CLS] and [SEP] included; one batch."""
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
         mask = np.zeros_like(ids)
         for row, sentence in enumerate(tokens):
@@ -120,8 +126,8 @@ def _batches(tokens: list[list[int]]) -> Iterator[list[int]]:
         yield batch
 
 
-def _clean(text: str) -> str:
-    # Lone surrogates (from broken JSON escapes) cannot be passed to the tokenizer; they become the replacement character.
+def clean(text: str) -> str:
+    """Replace lone surrogates (from broken JSON escapes), which cannot be passed to a tokenizer."""
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 
