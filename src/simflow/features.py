@@ -24,3 +24,42 @@ TRIGGER_MEASURES = ("mean", "variance", "spread", "support", "opposition", "unde
 
 ENGINES: dict[str, frozenset[str]] = {"builtin": BUILTIN, "llm": BUILTIN, "replay": frozenset()}
 """Features of the engines in this package, by entry point name."""
+
+KINDS = (
+    "post",
+    "reply",
+    "repost",
+    "quote",
+    "message",
+    "like",
+    "dislike",
+    "follow",
+    "unfollow",
+    "mute",
+    "unmute",
+    "report",
+    "join",
+    "leave",
+)
+"""Kinds of episode that some engine writes."""
+
+BY_PERSONA = ("mean", "variance", "people")
+"""Measures that are also taken for each persona."""
+
+MEASURES = (
+    *("mean", "variance", "people", "bimodality", "esteban_ray", "spread", "dispersion", "coverage", "camps", "stance_entropy"),
+    *("drift", "divergence", "consensus", "cluster_polarization", "size_parity", "flips", "flips_per_1000"),
+    *("share_against", "share_undecided", "share_for", *(f"share_class_{k}" for k in range(5))),
+    *("assortativity", "ei_sides", "ei_personas", "modularity_sides", "controversy"),
+    *("exposure_diversity", "cross_cutting", "narrative_reach", "influence", "influence_gini", "influence_top10"),
+    *("events", "exposures", "participation", "silent_share", "posting_gini", "posting_top10", "engagement_gini", "engagement_top10"),
+    *(
+        "distinct_texts",
+        "feed_fill",
+        "cascades",
+        "virality_mean",
+        *(f"cascade_{n}_{m}" for n in ("size", "depth", "breadth") for m in ("mean", "max")),
+    ),
+    *(f"events_{k}" for k in KINDS),
+)
+"""Names of the measures of a window, for `checks` and `patterns`."""

@@ -182,9 +182,6 @@ def test_a_mutated_scenario_gives_a_plan_or_problems_with_places(data, tmp_path)
         assert problem.plain()["line"] >= 1
 
 
-# ---------------------------------------------------------------------------------------------------------------- imports
-
-
 @pytest.mark.parametrize(
     "args",
     [["--help"], ["validate", "scenarios/water-tariff.yaml"], ["explain-error", "SF301"], ["schema"], ["schema", "--explain", "half_life"]],

@@ -119,3 +119,39 @@ def test_scenarios_in_other_languages_keep_their_words(root):
     assert plan.cells[0].topics[0].scale == ("виступає проти", "вагається щодо", "підтримує")
     assert plan.cells[0].topics[0].about == "Підвищення плати за воду на 18% з травня."
     assert load(root / "scenarios/tarifa-agua.yaml").cells[0].checks[1].args["stance"] == "opposes"
+
+
+def test_the_measures_that_a_check_may_name_are_those_that_are_taken(root):
+    from simflow import features
+    from simflow.evaluation.measures import window_measures
+    from simflow.scenario.keys.events import TRIGGERS
+    from simflow.world import timeline
+    from simflow.world.builtin import BuiltinEngine
+
+    one = load(root / "scenarios/hello.yaml").cells[0]
+    engine = BuiltinEngine(one)
+    step = engine.advance(engine.begin(), 0, 48)
+    table = window_measures(
+        0,
+        0,
+        48,
+        topics=[t.name for t in one.topics],
+        agents=step.agents,
+        episodes=step.episodes,
+        exposures=step.exposures,
+        truth=step.truth,
+        feed=5,
+    )
+    rows = table.to_pylist()
+    taken = {r["measure"] for r in rows}
+    assert taken <= set(features.MEASURES)
+    # In two days nobody mutes or leaves, and no engine writes all kinds; everything else must be there.
+    assert {m for m in features.MEASURES if not m.startswith("events_")} <= taken
+    personas = {p.name for p in one.personas}
+    assert {r["measure"] for r in rows if r["group"] in personas} == set(features.BY_PERSONA)
+    assert set(TRIGGERS) == set(timeline.MEASURES)
+
+
+def test_a_check_names_a_measure_that_exists(checked):
+    _, problems = checked("checks: [{measure: {name: varance, at_most: 0.4}}, {episodes: {kind: replies, at_least: 1}}]\n")
+    assert [p.hint for p in problems] == ["did you mean 'variance'?", "did you mean 'reply'?"]

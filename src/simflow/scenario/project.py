@@ -1,4 +1,4 @@
-"""A new project: scenarios that run, editor settings, .gitignore, and a note for whoever opens the folder next."""
+"""A new project: scenarios that run, dbt models to add to, editor settings, .gitignore, and a note for whoever opens the folder next."""
 
 from __future__ import annotations
 
@@ -22,13 +22,46 @@ _README = """\
     simflow dev                           the same in Dagster
 
 `scenarios/` holds one study a file, `scenarios/library/` what they share. `.simflow/` is state: safe to delete, made again by a run.
-`analyses/` is for SQL over `.simflow/warehouse.duckdb`, which a run fills.
+`dbt/` is for tables of your own on top of those that a run builds in `.simflow/warehouse.duckdb`: `dbt build --project-dir dbt
+--profiles-dir dbt` after a run.
 """
-_SQL = """\
--- Runs on .simflow/warehouse.duckdb once a run has filled it: duckdb .simflow/warehouse.duckdb < analyses/tables.sql
-select table_schema, table_name from information_schema.tables order by 1, 2;
-"""
-_IGNORE = ".simflow/\n.env\n__pycache__/\n"
+_IGNORE = ".simflow/\n.env\n__pycache__/\ndbt/target/\ndbt/logs/\n"
+_DBT = {
+    "dbt/dbt_project.yml": """\
+name: study
+version: "1.0.0"
+config-version: 2
+profile: study
+model-paths: [models]
+flags: {send_anonymous_usage_stats: false}
+models:
+  study: {+schema: study, +materialized: view}
+""",
+    "dbt/profiles.yml": """\
+study:
+  target: local
+  outputs:
+    local: {type: duckdb, path: "{{ env_var('SIMFLOW_HOME', '.simflow') }}/warehouse.duckdb", threads: 1}
+""",
+    "dbt/models/sources.yml": """\
+version: 2
+sources:
+  - name: simflow
+    schema: main
+    description: The tables that a run builds.
+    tables: [{name: runs}, {name: episodes_by_window}, {name: stance_by_window}, {name: edges}]
+models:
+  - name: stance_at_the_end
+    description: Mean stance of each persona at the end of each run.
+    columns: [{name: run, data_tests: [not_null]}]
+""",
+    "dbt/models/stance_at_the_end.sql": """\
+select run, persona, topic, mean_stance, known_agents
+from {{ source('simflow', 'stance_by_window') }}
+qualify window_number = max(window_number) over (partition by run)
+""",
+}
+"""A dbt project for a study's own tables."""
 
 
 def starters() -> Path:
@@ -47,7 +80,7 @@ def files() -> dict[str, str]:
     return {
         "README.md": _README,
         **made,
-        "analyses/tables.sql": _SQL,
+        **_DBT,
         ".gitignore": _IGNORE,
         ".vscode/settings.json": json.dumps(settings, indent=2) + "\n",
         SCHEMA: json.dumps(json_schema(), ensure_ascii=False) + "\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from simflow.features import BY_PERSONA
 from simflow.plan import Ask, Check, Limits
 from simflow.scenario.build.context import Context, generated
 from simflow.scenario.kinds import Named, Section
@@ -73,6 +74,7 @@ def _arguments(context: Context, kind: str, section: Section) -> dict[str, Any]:
             found[key] = value
     if kind in {"covered", "share"} or "topic" in section or (kind == "measure" and len(context.topics) == 1):
         found["topic"] = context.only_topic(section)
+    _measure(context, kind, section)
     if kind == "share" and "stance" in found:
         _stance(context, section, found)
     if (
@@ -82,6 +84,12 @@ def _arguments(context: Context, kind: str, section: Section) -> dict[str, Any]:
     ):
         context.reader.add("SF307", f"{kind} needs 'between', 'at_least' or 'at_most'", section.node.span)
     return found
+
+
+def _measure(context: Context, kind: str, section: Section) -> None:
+    if kind == "measure" and "persona" in section and section.get("name") not in {None, *BY_PERSONA}:
+        text = f"'{section['name']}' is not taken for single personas"
+        context.reader.add("SF304", text, section.span("persona"), f"measures of a persona: {', '.join(BY_PERSONA)}")
 
 
 def _stance(context: Context, section: Section, found: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simflow.scenario.kinds import Amount, Fields, Key, Kind, ListOf, MapOf, Number, Section, Share, Text, When, Whole
+from simflow.features import KINDS, MEASURES
+from simflow.scenario.kinds import Amount, Fields, Key, Kind, ListOf, MapOf, Number, OneOf, Section, Share, Text, When, Whole
 from simflow.scenario.kinds import Reader as _Reader
 from simflow.scenario.nodes import Items, Node, Table
 
@@ -98,7 +99,7 @@ def _kinds(to: str) -> dict[str, Fields]:
 
     topic = key("topic", Text(), "The topic; may be left out if there is one only.", "water tariff")
     persona = key("persona", Text(), "Residents of this persona only.", "pensioner")
-    name = key("name", Text(), "A measure's name.", "variance", required=True)
+    name = key("name", OneOf(MEASURES, "measures"), "A measure's name; docs/science.md has their formulas.", "variance", required=True)
     at = key("at", When(end=True), "When it is taken.", "end", "end")
     between = key("between", ListOf(Number(-1e9, 1e9), exactly=2), "Lowest and highest value that is fine.", "[5%, 95%]")
     least = key("at_least", Number(-1e9, 1e9), "Lowest value that is fine.", "95%")
@@ -110,7 +111,7 @@ def _kinds(to: str) -> dict[str, Fields]:
     by = key("by", When(end=True), "By when.", "100", "end")
     seen = key("at_least", Share(), "Part of the residents that saw a post on it.", "95%", "100%")
     verb = key("stance", Text(), "One of the three verbs of the topic's scale.", "opposes", required=True)
-    kind = key("kind", Text(), "Kind of episode; all if left out.", "reply")
+    kind = key("kind", OneOf(KINDS, "kinds of episode"), "Kind of episode; all if left out.", "reply")
     return {
         "covered": Fields("covered", (topic, by, seen)),
         "share": Fields("share", (topic, verb, persona, between, least, most)),
