@@ -75,8 +75,7 @@ def segments(statements: Iterable[Statement], half_life: float) -> list[Segment]
             found.append((now, statement.tick, waiting[now]))
             if before is not None:
                 waiting[before] = []
-    stops: list[int | None] = [start for _, start, _ in found[1:]]
-    stops.append(None)
+    stops: list[int | None] = [*(start for _, start, _ in found[1:]), None][: len(found)]
     return [Segment(label, start, stop, tuple(said)) for (label, start, said), stop in zip(found, stops, strict=True)]
 
 

@@ -26,6 +26,10 @@ ANSWER = ("agree", "mixed", "disagree", "first agree", "first mixed", "first dis
 """Names of the numbers of `answer`, in order."""
 
 
+EARLY = 2
+"""A single word answers only among the first three words of its clause: later on "no" and "true" mean something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The numbers of one text, the cue that says most as words of the text (None if it cannot be quoted), and whether there was any cue."""
@@ -104,6 +108,8 @@ def answer(text: str, lexicon: Lexicon) -> Reading:
         stems = [stem(w) for w, _, _ in tokens]
         cues = lexicon.cues(stems, "answer")
         for cue in cues:
+            if cue.end - cue.begin == 1 and cue.begin > EARLY:
+                continue
             side = _side(cue)
             numbers[side] += 1
             if at == 0:

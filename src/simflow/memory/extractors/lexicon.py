@@ -98,6 +98,32 @@ def code_of(language: str | None) -> str:
     return short if short in LANGUAGES else FALLBACK.get(short, "en")
 
 
+class Sides(NamedTuple):
+    """Words by which the camps of a public controversy are known."""
+
+    favour: frozenset[Phrase]
+    against: frozenset[Phrase]
+    longest: int
+
+    def count(self, stems: Sequence[str]) -> tuple[int, int]:
+        """Distinct words of each camp in a text."""
+        windows = {tuple(stems[at : at + size]) for at in range(len(stems)) for size in range(1, self.longest + 1)}
+        return len(windows & self.favour), len(windows & self.against)
+
+
+@cache
+def sides(topic: str) -> Sides | None:
+    """The camps of a topic, by its name; None for one that is no known public controversy."""
+    name = _phrase(topic)
+    raw = tomllib.loads((resources.files(__package__) / "sides.toml").read_text(encoding="utf-8"))
+    for issue in raw["issue"]:
+        for key in map(_phrase, issue["names"]):
+            if any(name[at : at + len(key)] == key for at in range(len(name) - len(key) + 1)):
+                favour, against = (frozenset(map(_phrase, issue[side])) for side in ("for", "against"))
+                return Sides(favour, against, max(map(len, favour | against)))
+    return None
+
+
 @cache
 def load(code: str) -> Lexicon:
     """The lexicon of one of `LANGUAGES`."""

@@ -53,6 +53,7 @@ def load() -> Model:
     # The lexicons are part of what is computed, so they are part of the id.
     folder = resources.files(__package__) / "lexicons"
     words = b"".join((folder / f"{code}.toml").read_bytes() for code in ("en", "es", "pt", "uk"))
+    words += (resources.files(__package__) / "sides.toml").read_bytes()
     return Model(f"builtin@{hashlib.sha256(raw + words).hexdigest()[:12]}", weights)
 
 
