@@ -155,3 +155,14 @@ def test_the_measures_that_a_check_may_name_are_those_that_are_taken(root):
 def test_a_check_names_a_measure_that_exists(checked):
     _, problems = checked("checks: [{measure: {name: varance, at_most: 0.4}}, {episodes: {kind: replies, at_least: 1}}]\n")
     assert [p.hint for p in problems] == ["did you mean 'variance'?", "did you mean 'reply'?"]
+
+
+def test_what_does_not_exist_yet_is_refused_by_name(checked):
+    _, problems = checked(
+        "population: {personas: {one: {traits: {income: {given: district, harbour: 5..9}}}}}\noutputs: [csv]\nextract: {entities: [place]}\n"
+    )
+    assert [(p.code, p.hint) for p in problems] == [
+        ("SF501", "make it personas of their own, each with its distribution"),
+        ("SF301", "all tables are always written, as Parquet and by dbt; there is nothing to choose yet"),
+        ("SF301", "entities are agents and topics; there are no other kinds yet"),
+    ]

@@ -170,6 +170,7 @@ EXTRACT = Fields(
             "2%",
         ),
     ),
+    instead={"entities": "entities are agents and topics; there are no other kinds yet", "cascade": "write `accept` and `audit`"},
 )
 
 MODELS = Fields(

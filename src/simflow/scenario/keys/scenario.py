@@ -86,6 +86,28 @@ ROOT = Fields(
 )
 
 
+_ELSEWHERE = {
+    "seed": "write it as `experiment.seed`",
+    "repeats": "write it as `experiment.repeats`",
+    "variants": "write them as `experiment.variants`",
+    "sweep": "write it as `experiment.sweep`",
+    "agents": "write it as `population.agents`",
+    "personas": "write them as `population.personas`",
+    "voices": "write them as `population.voices`",
+    "people": "write it as `population.people`",
+    "ticks": "write it as `clock.ticks`",
+    "feed": "write it as `platform.feed`",
+    "actions": "write them as `platform.actions`",
+    "relations": "write them as `extract.relations`",
+    "measures": "all measures are always taken; `checks` and `patterns` name them",
+    "outputs": "all tables are always written, as Parquet and by dbt; there is nothing to choose yet",
+    "engine": "write it as `models.engine`",
+    "model": "write it as `models.model`",
+}
+"""What is looked for at the top and stands elsewhere."""
+ROOT.instead = _ELSEWHERE
+
+
 def every_key(kind: Kind = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Key]]:
     """Each key with its path; `*` stands for a name that the author chooses. A section comes before its keys."""
     if isinstance(kind, MapOf):

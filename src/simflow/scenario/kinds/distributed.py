@@ -58,6 +58,9 @@ class Distributed(Kind):
         return found
 
     def _table(self, node: Table, reader: Reader) -> Any:
+        if "given" in node.entries:
+            hint = "make it personas of their own, each with its distribution"
+            return reader.add("SF501", "no engine here draws one trait from another", node.entries["given"].key.span, hint)
         names = list(node.entries)
         if len(names) == 1 and isinstance(node.entries[names[0]].value, Items):
             return self._function(node.entries[names[0]], reader)
