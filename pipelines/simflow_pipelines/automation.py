@@ -45,14 +45,13 @@ def schedules(scenario: ScenarioAssets, job: Any) -> list[dg.ScheduleDefinition]
         return _requests(context, scenario, one=False)
 
     return [
-        dg.ScheduleDefinition(
+        dg.schedule(
             name=f"{scenario.name}_{name}",
             job=job,
             cron_schedule=cron,
-            execution_fn=function,
             description=about,
             default_status=dg.DefaultScheduleStatus.STOPPED,
-        )
+        )(function)
         for name, function, about in (
             ("advance", advance, "The next window of each cell."),
             ("study", study, "All windows of each cell that are not there yet, one run a cell."),
