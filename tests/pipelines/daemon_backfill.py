@@ -88,4 +88,4 @@ def main(folder: Path, patience: float = 900) -> dict:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]).absolute()), indent=1, default=str))
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]).absolute()), indent=1, default=str) + "\n")
