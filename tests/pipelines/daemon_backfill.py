@@ -35,7 +35,12 @@ def main(folder: Path, patience: float = 900) -> dict:
     project = Project(folder, folder / ".simflow")
     place = dagster_home(project.home)
     (folder / "location.py").write_text(LOCATION)
-    environment = os.environ | {"DAGSTER_HOME": str(place), "SIMFLOW_PROJECT": str(folder), "SIMFLOW_HOME": str(project.home)}
+    environment = os.environ | {
+        "DAGSTER_HOME": str(place),
+        "SIMFLOW_PROJECT": str(folder),
+        "SIMFLOW_HOME": str(project.home),
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "600",  # a busy machine is slow, not broken
+    }
     graph = project_definitions(project, tables=False).resolve_asset_graph()
     keys = [key for key in graph.materializable_asset_keys if key.path[-1] in ASSETS]
     with dg.DagsterInstance.from_config(str(place)) as instance:
