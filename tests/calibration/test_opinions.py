@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from simflow.cli.eval_opinions import opinions as command
 from simflow.errors import BadInput
 from simflow.evaluation.opinions import evaluate
-from simflow.evaluation.opinions_engine import Habits, _peer, draw, forecast
+from simflow.evaluation.opinions_engine import Habits, _chat, _peer, draw, forecast
 from simflow.evaluation.opinions_fit import fit, folds, slope, social_mean, spread_ratio
 from simflow.evaluation.opinions_panels import Panel, Scale, panels
 
@@ -112,6 +112,22 @@ def test_a_peer_is_another_row_of_the_table_in_proportion_to_how_liked_it_is():
         others = [r for r in range(8) if r // 4 == row // 4 and r != row]
         expected = liked[others] / liked[others].sum()
         assert np.allclose(np.bincount(peer[reader == row], minlength=8)[others] / 20_000, expected, atol=0.015)
+
+
+def test_what_is_said_in_a_chat_reaches_everybody_in_the_table_but_its_writer():
+    panel = dataclasses.replace(
+        made(groups=2, size=3), said_table=np.array([1, 0, 1]), said_by=np.array([4, -1, 5]), said=np.array([0.1, 0.2, 0.3])
+    )
+    reader, units = _chat(panel)
+    assert sorted(zip(reader.tolist(), units.tolist(), strict=True)) == [
+        (0, 0.2),
+        (1, 0.2),
+        (2, 0.2),
+        (3, 0.1),
+        (3, 0.3),
+        (4, 0.3),
+        (5, 0.1),
+    ]
 
 
 def test_every_row_is_held_out_once_and_groups_stay_whole():

@@ -122,13 +122,14 @@ def _some(reader: I64, units: F64, count: int, rng: np.random.Generator) -> tupl
 
 def _chat(panel: Panel) -> tuple[I64, F64]:
     """(reader, units): each number for everybody in the table but its writer."""
-    reader, units = [], []
-    for table, by, value in zip(panel.said_table.tolist(), panel.said_by.tolist(), panel.said.tolist(), strict=True):
-        listeners = np.flatnonzero(panel.table == table)
-        listeners = listeners[listeners != by]
-        reader.append(listeners)
-        units.append(np.full(len(listeners), value))
-    return (np.concatenate(reader), np.concatenate(units)) if reader else (np.empty(0, np.int64), np.empty(0))
+    order = np.argsort(panel.table, kind="stable")
+    size = np.bincount(panel.table)
+    begin = np.cumsum(size) - size
+    copies = size[panel.said_table]
+    step = np.arange(int(copies.sum())) - np.repeat(np.cumsum(copies) - copies, copies)
+    reader = order[np.repeat(begin[panel.said_table], copies) + step]
+    others = reader != np.repeat(panel.said_by, copies)
+    return reader[others], np.repeat(panel.said, copies)[others]
 
 
 def _nothing() -> tuple[I64, F64, F64]:

@@ -24,7 +24,7 @@ _SURE = 1.5
 _LEAST_GROUPS = 10
 """Fewer groups than this say too little about such differences, about a chat, and about a power of popularity other than 1."""
 _POWERS = (0.0, 0.5, 1.0, 2.0, 4.0)
-_DRAWS = 12
+_DRAWS = 8
 _FEW = (8, 5, 4, 3, 2, 1)
 
 
@@ -190,7 +190,7 @@ def _heterogeneous(panel: Panel, habits: Habits, seed: int) -> Habits:
     else:
         return habits
     low, high = 0.0, 1.0
-    for _ in range(7):
+    for _ in range(6):
         middle = (low + high) / 2.0
         low, high = (middle, high) if drawn(dataclasses.replace(habits, all_or_none=middle)) < target else (low, middle)
     habits = dataclasses.replace(habits, all_or_none=round((low + high) / 2.0, 3))
