@@ -17,7 +17,7 @@ import pytest
 from simflow.bench.screen import Terminal
 
 SCENARIO = """\
-scenario: small town
+scenario: small-town
 about: Does a small town mind?
 topics: {water tariff: A plan to raise water bills by 18%.}
 population:
@@ -66,13 +66,13 @@ def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
     with Terminal(simflow("tui", "--home", home), size=(120, 36)) as terminal:
         shown = Shown(terminal)
         shown.until("no runs yet")
-        first = subprocess.Popen(start, **quiet)
+        first = subprocess.Popen(start, **{**quiet, "stderr": subprocess.DEVNULL})
         shown.until("● 1")
         shown.until(r"@\w+ (wrote|replied|shared)")
         terminal.write("w")
         shown.until(r"window (?!1 )\d+ of 20")
         os.killpg(first.pid, signal.SIGKILL)
-        first.communicate()
+        first.wait()
         committed = len(json.loads(next((home / "runs").glob("*/*/windows.json")).read_text("utf-8")))
         assert 0 < committed < 20
         shown.until(r"◌ silent\s+no sign of life for \d+s")
@@ -113,7 +113,7 @@ def test_sixteen_colours_are_all_that_the_ansi_theme_asks_for(run, home):
         shown = Shown(terminal)
         shown.until("price-s7")
         terminal.write("w")
-        shown.until("windows")
+        shown.until("of 6 committed")
         terminal.write("a")
         shown.until("@rosa0")
     assert b"38;2;" not in shown.bytes

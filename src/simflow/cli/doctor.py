@@ -26,7 +26,8 @@ def doctor(run: str | None, root: Path | None, repair: bool, as_json: bool) -> N
     state = root or home()
     store = Store(state)
     records = [find_run(state, run)] if run else list_runs(state)
-    keys = store.windows.keys() if run is None else [w.key for r in records for w in r.windows()]
+    named = [w.key for r in records for w in r.windows()]
+    keys = list(dict.fromkeys([*named, *(store.windows.keys() if run is None else ())]))
     visit = Visit(store, repair=repair)
     for key in keys:
         visit.window(key)
