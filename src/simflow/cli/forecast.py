@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from simflow.cli.rehearsal import rehearse
 from simflow.plan import Cell, Models
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 SEEDS = 3
 SAMPLE_TICKS = 144
 SAMPLE_AGENTS = 2_000
-SPEND = 0.55
-"""Part of its memory budget that a turn uses on average; the P90 takes all of it. Assumed, not measured."""
-ANSWER = {"extract": 18, "act": 60, "ask": 120}
-"""Completion tokens: a passage's relations, an act, an answer. Assumed, not measured."""
+SPEND = 0.9
+"""Part of its memory budget that an answer to a question uses; the P90 takes all of it."""
+ANSWER = {"extract": 18, "act": 40, "ask": 120}
+"""Completion tokens: a passage's relations, an act, an answer. How much a model says is its own; docs/models.md has measured cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def forecast(cell: Cell) -> Forecast:
     whole = cell.clock.ticks * factor
     episodes, turns = _figure(texts).times(whole), _figure(sessions).times(whole)
     basis = f"{SEEDS} dry runs of {ticks:,} ticks" + (f" with {1 / factor:.1%} of the residents" if factor > 1 else "")
-    return Forecast(episodes, turns, tuple(_phases(cell, steps[0], episodes, turns, prices)), basis)
+    return Forecast(episodes, turns, tuple(_phases(cell, ticks, episodes, turns, prices)), basis)
 
 
 def _smaller(cell: Cell) -> tuple[Cell, float]:
@@ -161,23 +161,24 @@ def _prices(cell: Cell) -> dict[str, Any]:
     return {"": endpoint.model, **{name: price(name, endpoint) for name in sorted(names)}}
 
 
-def _phases(cell: Cell, step: Any, episodes: Figure, turns: Figure, prices: dict[str, Any]) -> Iterator[Phase]:
+def _phases(cell: Cell, ticks: int, episodes: Figure, turns: Figure, prices: dict[str, Any], step: Any = None) -> Iterator[Phase]:
     if not prices:
         return
     model = prices[""]
+    day = max(1, 1440 // cell.clock.minutes)
+    small, factor = _smaller(cell) if step is None else (cell, 1.0)
+    tried = rehearse(small, ticks, day, step)
+    worse = max(1.1, turns.p90 / turns.p50 if turns.p50 else 1.0, episodes.p90 / episodes.p50 if episodes.p50 else 1.0)
     if cell.models.extractor == "llm":
-        per, prefix, share = _extraction(cell, step)
-        read = Figure(episodes.p50 * share, episodes.p90)  # at worst the cheap extractor is sure of nothing
-        calls = Figure(math.ceil(read.p50 / cell.extract.batch), math.ceil(read.p90 / cell.extract.batch))
-        tokens = Figure(calls.p50 * prefix + read.p50 * per, calls.p90 * prefix + read.p90 * per)
-        yield _phase("extract", model, calls, tokens, read.times(ANSWER["extract"]), prices)
+        every = cell.extract.every
+        count, sent = (factor * n for n in tried.reading.over(cell.clock.ticks // every * every, ticks // every * every, every))
+        read = tried.passages * count / max(1.0, tried.reading.calls)  # in proportion to the calls
+        calls, tokens = Figure(count, count * worse), Figure(sent, sent * worse)
+        yield _phase("extract", model, calls, tokens, Figure(read, read * worse).times(ANSWER["extract"]), prices)
     total = sum(p.count for p in cell.personas) or 1
-    for spoken in sorted({p.model or model for p in cell.personas if (p.engine or cell.models.engine) == "llm"}):
-        who = sum(p.count for p in cell.personas if (p.engine or cell.models.engine) == "llm" and (p.model or model) == spoken)
-        calls = turns.times(who / total)
-        memory = cell.memory.persona_tokens + cell.memory.relation_tokens + cell.memory.episode_tokens
-        frame = _acting(cell, step)
-        tokens = Figure(calls.p50 * (frame + SPEND * memory), calls.p90 * (frame + memory))
+    for spoken, one in sorted(tried.acts.items()):
+        count, sent = (factor * n for n in one.over(cell.clock.ticks, ticks, min(day, ticks)))
+        calls, tokens = Figure(count, count * worse), Figure(sent, sent * worse)
         yield _phase("act", spoken, calls, tokens, calls.times(ANSWER["act"]), prices)
     if cell.ask and cell.models.engine == "llm":
         count = sum(next((p.count for p in cell.personas if p.name == a.persona), len(a.agents) or total) for a in cell.ask)
@@ -192,58 +193,11 @@ def _phase(name: str, model: str, calls: Figure, tokens_in: Figure, tokens_out: 
     return Phase(name, model, calls, tokens_in, tokens_out, cost)
 
 
-def _extraction(cell: Cell, step: Any) -> tuple[float, float, float]:
-    """(tokens a passage, tokens of the fixed part, share that the cheap extractor leaves over), from real prompts on the dry run's texts."""
-    from simflow.llm.extractor import ModelExtractor
-    from simflow.llm.room import Room
-    from simflow.memory.linking import Names
-    from simflow.memory.passages import READ_KINDS, passages, texts_of
-
-    rows = [r for r in step.episodes.to_pylist() if r["kind"] in READ_KINDS][: 20 * cell.extract.batch]
-    if not rows:
-        return 60.0, 800.0, 1.0
-    wanted = [r[k] for r in rows for k in ("parent", "root") if r[k] is not None]
-    found = passages(rows, Names(step.agents), texts_of(step.episodes, wanted))
-    size = cell.extract.batch
-    extractor = ModelExtractor(cell, Room.of(cell))
-    batches = [found[n : n + size] for n in range(0, len(found), size)]
-    said = [extractor.question(batch) for batch in batches]
-    prefix = _tokens([said[0].stable])
-    per = sum(_tokens([q.text]) for q in said) / len(found)
-    return per, prefix, _left(cell, found)
-
-
-def _left(cell: Cell, found: list[Any]) -> float:
-    from simflow.memory.extractors.builtin import BuiltinExtractor
-    from simflow.run.parts import Parts
-
-    cheap = BuiltinExtractor(cell, Parts(dataclasses.replace(cell, models=Models())).embedder())
-    sure = {f.episode for f in cheap.extract(found).findings if f.confidence >= cell.extract.accept}
-    return 1 - len(sure) / len(found) * (1 - cell.extract.audit)
-
-
-def _acting(cell: Cell, step: Any) -> float:
-    """Tokens of a turn without its memory: the fixed part, who the agent is, and a feed of the usual length."""
-    from simflow.llm import acting
-
-    texts = [t for t in step.episodes["text"].to_pylist()[:400] if t]
-    feed = sum(map(len, texts)) / max(1, len(texts)) / 4 + 12
-    fixed = acting.stable(cell.platform.actions, tuple(t.name for t in cell.topics))
-    who = max((len(" ".join((p.voice, *p.goals))) for p in cell.personas), default=0) / 4
-    return _tokens([fixed]) + who + cell.platform.feed.posts * feed
-
-
-def _tokens(texts: list[str]) -> float:
-    from simflow.llm.room import count
-
-    return float(count({"messages": [{"content": t} for t in texts]}))
-
-
 def _replayed(cell: Cell, prices: dict[str, Any]) -> Forecast:
     from simflow.world.replay import ReplayEngine
 
     engine = ReplayEngine(cell)
     step = engine.advance(engine.begin(), 0, cell.clock.ticks)
     exact = Figure(*[float(step.episodes.filter(_is_text(step.episodes)).num_rows)] * 2)
-    phases = tuple(_phases(cell, step, exact, Figure(0, 0), prices))
+    phases = tuple(_phases(cell, cell.clock.ticks, exact, Figure(0, 0), prices, step))
     return Forecast(exact, Figure(0, 0), phases, "the trace itself")

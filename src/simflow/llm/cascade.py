@@ -52,16 +52,11 @@ class Cascade:
 
     def extract(self, batch: Sequence[Passage]) -> Extraction:
         """Find relations; what is said in `Cascade` about who reads what. Raises EndpointFailed or LimitReached, nothing lost."""
-        groups: dict[tuple[Any, ...], list[Passage]] = {}
-        for passage in batch:
-            groups.setdefault(_sameness(passage), []).append(passage)
-        firsts = [group[0] for group in groups.values()]
+        groups = _alike(batch)
+        firsts = [group[0] for group in groups]
         self.counts["texts"] += len(batch)
         self.counts["repeats"] += len(batch) - len(firsts)
-        read = _by_episode(self.cheap.extract(firsts).findings)
-        accepted = {p.episode: found for p in firsts if self._stands(p, found := read.get(p.episode, []))}
-        audited = [p for p in firsts if p.episode in accepted and self._drawn(p)]
-        hard = [p for p in firsts if p.episode not in accepted]
+        accepted, hard, audited = self._sorted(firsts)
         self.counts["by_builtin"] += len(accepted)
         self.counts["by_model"] += len(hard)
         asked = self.model.extract([*hard, *audited]) if hard or audited else Extraction((), ())
@@ -70,7 +65,7 @@ class Cascade:
         findings: list[Finding] = []
         nothing: list[int] = []
         failed: dict[int, str] = {}
-        for group in groups.values():
+        for group in groups:
             first = group[0]
             found = accepted.get(first.episode) or answered.get(first.episode, [])
             for passage in group:
@@ -81,6 +76,11 @@ class Cascade:
                 elif not moved:
                     nothing.append(passage.episode)
         return Extraction(tuple(findings), tuple(nothing), failed)
+
+    def remaining(self, batch: Sequence[Passage]) -> list[Passage]:
+        """Passages of a batch that the model would be asked about, without asking it."""
+        _, hard, audited = self._sorted([group[0] for group in _alike(batch)])
+        return [*hard, *audited]
 
     def keep_in(self, home: Path) -> None:
         """Keep recordings and the account under `home`."""
@@ -104,6 +104,13 @@ class Cascade:
         self.counts.clear()
         self.model.counts.clear()
         return found
+
+    def _sorted(self, firsts: Sequence[Passage]) -> tuple[dict[int, list[Finding]], list[Passage], list[Passage]]:
+        # (cheap readings that stand, passages for the model, those of the first that chance has audited)
+        read = _by_episode(self.cheap.extract(firsts).findings)
+        accepted = {p.episode: found for p in firsts if self._stands(p, found := read.get(p.episode, []))}
+        audited = [p for p in firsts if p.episode in accepted and self._drawn(p)]
+        return accepted, [p for p in firsts if p.episode not in accepted], audited
 
     def _stands(self, passage: Passage, found: Sequence[Finding]) -> bool:
         if not found or any(f.confidence < self.cell.extract.accept for f in found):
@@ -151,6 +158,13 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     spread = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     scale = 1 + z * z / of
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def _alike(batch: Sequence[Passage]) -> list[list[Passage]]:
+    groups: dict[tuple[Any, ...], list[Passage]] = {}
+    for passage in batch:
+        groups.setdefault(_sameness(passage), []).append(passage)
+    return list(groups.values())
 
 
 def _sameness(passage: Passage) -> tuple[Any, ...]:

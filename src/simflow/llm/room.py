@@ -7,6 +7,7 @@ limits, the pace, the wire. Nothing else in simflow retries, meters or caches ca
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import threading
 import weakref
@@ -121,6 +122,17 @@ class Room:
         """The price of a model, by default the endpoint's. Raises BadInput if nobody knows it."""
         return price(model or self.endpoint.model, self.endpoint)
 
+    @property
+    def bills_schema(self) -> bool:
+        """Whether the answer's schema counts as prompt: OpenAI reads it to the model, servers that constrain decoding by it do not."""
+        return not self.endpoint.base_url and not self.endpoint.local
+
+    def count(self, question: Question[Any]) -> int:
+        """Prompt tokens that a question would be billed, about. For mode json_schema."""
+        messages = [{"content": question.stable}, {"content": question.text}]
+        request: dict[str, Any] = {"messages": messages, "response_format": question.shape.model_json_schema()}
+        return count(request, schema=self.bills_schema)
+
     def usage(self) -> tuple[Usage, ...]:
         """What was spent in this process, by phase and model."""
         return self.meter.usage()
@@ -217,7 +229,7 @@ class Room:
                 raise Unusable(str(found["kind"]), str(found["failure"])) if "kind" in found else Unreachable(str(found["failure"]))
             return _usable(found["response"])
         cost = self.price(model)
-        tokens = count(request)
+        tokens = count(request, schema=self.bills_schema)
         self.meter.take_off(tokens, cost)
         try:
             answer = self.wire.call(request, tokens)
@@ -246,10 +258,10 @@ def account_of(cell: Cell, model: str) -> str:
     return address({"cell": behaviour(cell), "events": canonical(cell.events), "model": model})[:16]
 
 
-def count(request: Mapping[str, Any]) -> int:
-    """Prompt tokens of a request, about: its messages and its schema, in OpenAI's newest public encoding."""
+def count(request: Mapping[str, Any], *, schema: bool = True) -> int:
+    """Prompt tokens of a request, about: its messages and tools and, if it is billed, its schema, in OpenAI's newest public encoding."""
     texts = [str(m.get("content") or "") for m in request.get("messages", ())]
-    texts += [str(request[k]) for k in ("response_format", "tools") if k in request]
+    texts += [json.dumps(request[k]) for k in ("response_format", "tools") if k in request and (schema or k == "tools")]
     return int(sum(toktok.batch_count(texts, ENCODING, threads=1))) + 4 * len(texts)
 
 
