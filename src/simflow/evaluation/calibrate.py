@@ -66,12 +66,16 @@ def movers(panels: Sequence[Panel], *, seed: int = 0) -> Movers:
 
 
 def clipped_normal(mean: float, variance: float) -> tuple[float, float]:
-    """Mean and deviation of a normal whose draws, clipped to 0..1, have this mean and variance; deviations up to 3 are tried.
+    """Mean and deviation of a normal whose draws, clipped to 0..1, have this mean and variance.
 
-    The largest variance that a clipped normal can have is a little below mean x (1 - mean); a larger one gets the largest.
+    Its own mean stays in 0..1 and its deviation below 3, as a scenario wants it; a variance beyond that gets the largest that there is.
     """
     mean = min(max(mean, 1e-3), 1.0 - 1e-3)
     low, high = 1e-3, _WIDEST
+    for _ in range(50):  # the widest whose own mean is still in 0..1
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if 0.0 <= _centre(mean, middle) <= 1.0 else (low, middle)
+    low, high = 1e-3, low
     for _ in range(50):
         middle = (low + high) / 2.0
         if _moments(_centre(mean, middle), middle)[1] < variance:
