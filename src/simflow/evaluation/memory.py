@@ -15,6 +15,7 @@ from simflow.evaluation.questions import CLASSES, Known, Question, build
 from simflow.memory.block import Block
 from simflow.memory.facade import MemoryView
 from simflow.plan import Memory
+from simflow.ports import Embedder
 from simflow.store import RunData
 
 ARMS = ("vectors", "graph", "hybrid")
@@ -48,14 +49,20 @@ class Result:
 
 
 def evaluate(
-    run: RunData, *, questions: int = 40, seed: int = 0, budgets: bool = True, progress: Callable[[int, int], None] | None = None
+    run: RunData,
+    *,
+    questions: int = 40,
+    seed: int = 0,
+    budgets: bool = True,
+    embedder: Embedder | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Build the questions of a run and put them to its memory, arm by arm.
 
     questions: of each class, at most. budgets: also ask a part of them under smaller and larger budgets. Raises NotFound for an empty run, and
     what the facade raises. The result is plain JSON values.
     """
-    known, view = Known(run), MemoryView(run)
+    known, view = Known(run), MemoryView(run, embedder=embedder)
     asked = build(known, questions, seed)
     results: list[Result] = []
     spent: Counter[str] = Counter()
@@ -73,6 +80,7 @@ def evaluate(
         "episodes": len(known.episodes),
         "n": len(asked),
         "per_class": dict(Counter(q.kind for q in asked)),
+        "labels": {kind: dict(Counter(str(q.label) for q in asked if q.kind == kind)) for kind in RELATIONAL[:4]},
         "arms": {arm: _arm([r for r in results if r.arm == arm], spent[arm]) for arm in ARMS},
         "traps": _traps([r for r in results if r.arm == "hybrid"]),
         "budgets": _budgets(view, known, asked) if budgets else {},

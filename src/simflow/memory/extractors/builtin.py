@@ -91,12 +91,14 @@ class BuiltinExtractor:
                 }
             return self._opinions(passage, stances)
         topic = next(iter(named), None)
-        own = self.stance(passage.text if topic is None else named[topic], lexicon, topic)
-        parent = self.stance(passage.parent_text or "", lexicon, topic)
+        # Praise and blame tell two stances apart only where both are on the same topic.
+        blank = Judgement(_EVEN, 0.5, None, heard=False)
+        own = blank if topic is None else self.stance(named[topic], lexicon, topic)
+        parent = blank if topic is None else self.stance(passage.parent_text or "", lexicon, topic)
         said = self.answer(passage.text, lexicon)
         if len(passage.text.split()) >= LONG and said.label != 1:
             said = Judgement(np.array([ARGUES, (1 - ARGUES) / 2, (1 - ARGUES) / 2]), 0.5, None, heard=True)
-            own = parent = Judgement(_EVEN, 0.5, None, heard=False)
+            own = parent = blank
         relation, reply = model.joint(own.odds, said.odds, parent.odds)
         about = None if topic is None else self.topics[topic].name
         found = []
@@ -113,7 +115,7 @@ class BuiltinExtractor:
     def stance(self, text: str, lexicon: Lexicon, topic: int | None) -> Judgement:
         """What a text says of a topic. On a known controversy the words of one camp decide before any praise or blame does."""
         if topic is not None and (camps := sides(self.topics[topic].name)) is not None:
-            favour, against = camps.count([stem(w) for w, _, _ in words(text)])
+            favour, against = camps.tally([stem(w) for w, _, _ in words(text)])
             if bool(favour) != bool(against):
                 sure, label = CAMP[min(favour + against, 2)], 1 if favour else -1
                 return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, None, heard=True)

@@ -26,8 +26,8 @@ ANSWER = ("agree", "mixed", "disagree", "first agree", "first mixed", "first dis
 """Names of the numbers of `answer`, in order."""
 
 
-EARLY = 2
-"""A single word answers only among the first three words of its clause: later on "no" and "true" mean something else."""
+EARLY, SHORT = 2, 4
+"""A single short word answers only among the first three words of its clause: later on "no" and "true" mean something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def answer(text: str, lexicon: Lexicon) -> Reading:
         stems = [stem(w) for w, _, _ in tokens]
         cues = lexicon.cues(stems, "answer")
         for cue in cues:
-            if cue.end - cue.begin == 1 and cue.begin > EARLY:
+            if cue.end - cue.begin == 1 and cue.begin > EARLY and len(stems[cue.begin]) <= SHORT:
                 continue
             side = _side(cue)
             numbers[side] += 1

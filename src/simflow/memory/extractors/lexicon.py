@@ -105,7 +105,7 @@ class Sides(NamedTuple):
     against: frozenset[Phrase]
     longest: int
 
-    def count(self, stems: Sequence[str]) -> tuple[int, int]:
+    def tally(self, stems: Sequence[str]) -> tuple[int, int]:
         """Distinct words of each camp in a text."""
         windows = {tuple(stems[at : at + size]) for at in range(len(stems)) for size in range(1, self.longest + 1)}
         return len(windows & self.favour), len(windows & self.against)
