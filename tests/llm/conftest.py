@@ -46,7 +46,7 @@ def a_cell(**more: Any) -> Cell:
         Topic("water tariff", "Raising household water bills.", words=("tariff", "water bill")),
         Topic("council trust", "Whether the council deserves trust.", words=("council",)),
     )
-    return Cell(scenario="test", variant="base", sweep={}, seed=7, topics=topics, personas=(Persona("resident", 10),), **more)
+    return Cell(scenario="test", variant="base", sweep={}, seed=7, topics=topics, **{"personas": (Persona("resident", 10),), **more})
 
 
 def passages(count: int, *, first: int = 100, replies: bool = True) -> list[Passage]:
