@@ -227,20 +227,6 @@ def occurrences(path: tuple[str, ...]) -> list[tuple[str, Place, Node]]:
     return found
 
 
-@pytest.fixture(autouse=True)
-def other_files(tmp_path, monkeypatch):
-    made = {
-        DATA / "people2.csv": "who,persona,age\nAnn,pensioner,50\nBea,renter,30\nCid,,44\nZoë,renter,22\n",
-        DATA / "edges2.csv": "follower,followee\nAnn,Bea\n",
-        DATA / "trace2.jsonl": (DATA / "trace.jsonl").read_text("utf-8").splitlines()[0] + "\n",
-    }
-    for path, text in made.items():
-        path.write_text(text, "utf-8")
-    yield
-    for path in made:
-        path.unlink()
-
-
 @pytest.mark.parametrize(("path", "key"), list(cases()))
 def test_a_changed_key_changes_the_plan_where_it_says(path, key):
     pattern = ".".join(path)

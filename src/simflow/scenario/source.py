@@ -352,6 +352,6 @@ def _near(path: Path) -> str | None:
         names = [p.name for p in path.parent.iterdir() if p.suffix in {".yaml", ".yml"}]
     except OSError:
         return f"there is no folder {path.parent} either"
-    if close := difflib.get_close_matches(path.name, names, 3, 0.5):
+    if close := difflib.get_close_matches(path.name, names, 3, 0.6):
         return "did you mean " + " or ".join(str(path.with_name(n)) for n in close) + "?"
     return f"scenarios here: {', '.join(sorted(names)[:6])}" if names else None
