@@ -185,6 +185,7 @@ class ScenarioAssets:
             specs=[self.spec(name) for name in ASSETS],
             backfill_policy=dg.BackfillPolicy.single_run(),
             check_specs=check_specs(self.plan, {name: self.key(name) for name in ASSETS}),
+            can_subset=True,  # the scenario's own checks speak at the end of a run only: their results must be optional
             pool=next(iter(pools)),
             op_tags={"simflow/scenario": identifier(self.plan.scenario)[:63]},
         )
@@ -196,16 +197,18 @@ class ScenarioAssets:
                     if numbers:
                         self._cell(context, cell, numbers, verdicts)
             except dg.Failure:
-                yield from self._results(verdicts)
+                yield from self._results(context, verdicts)
                 raise
-            yield from self._results(verdicts)
+            yield from self._results(context, verdicts)
 
         made: dg.AssetsDefinition = compute
         return made
 
-    def _results(self, verdicts: list[tuple[str, Verdict]]) -> Iterator[dg.AssetCheckResult]:
+    def _results(self, context: AssetExecutionContext, verdicts: list[tuple[str, Verdict]]) -> Iterator[dg.AssetCheckResult]:
         # One result a check and run: a check has no partitions, so it names those where it failed.
         for check in dict.fromkeys(verdict.check for _, verdict in verdicts):
+            if dg.AssetCheckKey(self.key(asset_of(check)), check) not in context.selected_asset_check_keys:
+                continue
             found = [(place, v) for place, v in verdicts if v.check == check]
             wrong = [(place, v) for place, v in found if not v.passed]
             last = found[-1][1]

@@ -69,7 +69,11 @@ def _requests(context: ScheduleEvaluationContext, scenario: ScenarioAssets, *, o
     wanted = {cell.name: (cell, numbers) for cell in scenario.plan.cells if (numbers := missing(scenario, context.instance, cell))}
     if not wanted:
         return dg.SkipReason(f"all windows of {scenario.plan.scenario} are there; a higher clock.ticks gives it more")
-    return [_request(scenario, cell, numbers[0], numbers[0] if one else numbers[-1]) for cell, numbers in wanted.values()]
+    when = context.scheduled_execution_time.isoformat()
+    return [
+        _request(scenario, cell, numbers[0], numbers[0] if one else numbers[-1], run_key=f"{when}:{name}")
+        for name, (cell, numbers) in wanted.items()
+    ]
 
 
 def _request(

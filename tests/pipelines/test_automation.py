@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
@@ -28,7 +29,9 @@ def there(scenario, instance, cell, *numbers):
 
 
 def tick(schedule, instance):
-    return schedule.evaluate_tick(dg.build_schedule_context(instance=instance))
+    return schedule.evaluate_tick(
+        dg.build_schedule_context(instance=instance, scheduled_execution_time=datetime(2026, 11, 30, 6, tzinfo=UTC))
+    )
 
 
 def span(request):
