@@ -16,7 +16,7 @@ SCRIPTS = Path(sysconfig.get_path("scripts"))
 SCENARIO = """\
 scenario: village
 topics: {square: A plan to pave the village square.}
-population: {agents: 12, personas: {farmer: {share: 50%}, baker: {share: 50%}}}
+population: {agents: 30, personas: {farmer: {share: 50%}, baker: {share: 50%}}}
 clock: {ticks: 20, window: 10}
 extract: {every: 5}
 """
