@@ -366,10 +366,6 @@ class Picture(SingleFileSnapshotExtension):
     file_extension = "svg"
     _write_mode = WriteMode.TEXT
 
-    @classmethod
-    def get_snapshot_name(cls, *, test_location, index=0):
-        return index if isinstance(index, str) else super().get_snapshot_name(test_location=test_location, index=index)
-
     def serialize(self, data, **kwargs):
         del kwargs
         return re.sub(r"terminal-\d+", "terminal", data)
