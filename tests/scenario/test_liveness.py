@@ -315,6 +315,8 @@ def attributes_read(root: Path) -> frozenset[str]:
                 continue
             tree = ast.parse(file.read_text("utf-8"))
             found |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)}
+            if any(isinstance(n, ast.Name) and n.id == "getattr" for n in ast.walk(tree)):
+                found |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     return frozenset(found)
 
 
