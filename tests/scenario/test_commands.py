@@ -304,3 +304,17 @@ def test_every_file_of_the_messy_corpus_ends_in_order(corpora):
         assert tally["crashed"] == tally["slow"] == tally["without_place"] == 0, (name, tally["examples"])
         if name not in {"yaml_test_suite", "csv_spectrum"}:  # the YAML library differs from the suite; one file has lost its line ends
             assert tally["wrong"] == 0, (name, tally["examples"])
+
+
+def test_a_plan_knows_the_windows_that_are_stored(capsys, tmp_path):
+    from simflow.run.cellrun import window_keys
+    from simflow.scenario import load
+
+    path = tmp_path / "s.yaml"
+    path.write_text(SPOKEN)
+    key = window_keys(load(path).cells[0])[0]
+    stored = tmp_path / ".simflow/windows" / key[:2] / key
+    stored.mkdir(parents=True)
+    (stored / "manifest.json").write_text('{"files": {}}')
+    _, out, _ = run(capsys, "plan", "--json", str(path))
+    assert json.loads(out)["windows"] == {"all": 2, "shared": 0, "stored": 1, "missing": 1}
