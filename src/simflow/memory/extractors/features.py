@@ -26,7 +26,7 @@ ANSWER = ("agree", "mixed", "disagree", "first agree", "first mixed", "first dis
 """Names of the numbers of `answer`, in order."""
 
 
-EARLY, SHORT = 2, 4
+EARLY, SHORT = 3, 3
 """A single short word answers only among the first three words of its clause: later on "no" and "true" mean something else."""
 
 
