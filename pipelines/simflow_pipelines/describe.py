@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,8 @@ def owners(cell: Cell) -> list[str]:
 
 
 def identifier(name: str) -> str:
-    """A name that Dagster takes for groups, jobs and steps."""
+    """A name that Dagster takes for groups, jobs and steps; letters it does not take are told apart by a digest of the name."""
     kept = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    if not name.isascii():
+        kept = f"{kept.strip('_')}_{hashlib.sha256(name.encode()).hexdigest()[:8]}".lstrip("_")
     return kept if kept and not kept[0].isdigit() else f"s_{kept}"
