@@ -69,6 +69,8 @@ def address() -> str:
             env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE"},  # threads that spin starve a busy machine
         )
         line = child.stdout.readline().strip() if child.stdout else ""
+        if child.stdout:
+            child.stdout.close()
         if not line.startswith("http://"):
             child.kill()
             raise EndpointFailed("the local model's server did not start", hint="run `python -m simflow.llm.local` to see why")
@@ -85,6 +87,8 @@ def _stop(child: subprocess.Popen[str]) -> None:
         child.wait(5)
     except subprocess.TimeoutExpired:
         child.kill()
+    if child.stdout:
+        child.stdout.close()
 
 
 def serve() -> Any:

@@ -87,11 +87,11 @@ class Room:
     @classmethod
     def of(cls, cell: Cell) -> Room:
         """The room of a cell; the same one while any part of the cell holds it. Reads the environment when it is made."""
-        key = address({"cell": canonical(cell) | {"source": {}}})
+        endpoint = Endpoint.from_environment(cell.models.model)
+        key = (address({"cell": canonical(cell) | {"source": {}}}), endpoint)
         with _lock:
             room = _rooms.get(key)
             if room is None:
-                endpoint = Endpoint.from_environment(cell.models.model)
                 room = cls(endpoint, Meter(cell.limits), account_of(cell, endpoint.model))
                 room.keep_in(None)
                 _rooms[key] = room
@@ -249,7 +249,7 @@ class Room:
         return _usable(answer)
 
 
-_rooms: weakref.WeakValueDictionary[str, Room] = weakref.WeakValueDictionary()
+_rooms: weakref.WeakValueDictionary[tuple[str, Endpoint], Room] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
 
