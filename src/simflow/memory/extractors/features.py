@@ -26,6 +26,7 @@ ANSWER = ("agree", "mixed", "disagree", "first agree", "first mixed", "first dis
 """Names of the numbers of `answer`, in order."""
 
 
+_REFUSAL = re.compile(r"(?:^|(?<=[.!?]\s))(?:no|não|ні)\s*,", re.IGNORECASE)
 EARLY, SHORT = 3, 3
 """A single short word answers only among the first three words of its clause: later on "no" and "true" mean something else."""
 
@@ -61,7 +62,8 @@ def _split(sentence: str, lexicon: Lexicon) -> list[str]:
 
 def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = ()) -> Reading:
     """Numbers of `STANCE` for a text. topic: words that name the topic; phrases are found across them ("reject the tariff outright")."""
-    bare = _QUOTED.sub(lambda m: m.group() if len(m.group()) < 40 else " ", text)
+    # "No, ..." answers; it does not turn round what follows.
+    bare = _REFUSAL.sub(" ", _QUOTED.sub(lambda m: m.group() if len(m.group()) < 40 else " ", text))
     skip = lexicon.fillers | {stem(w) for name in topic for w, _, _ in words(name)}
     numbers = dict.fromkeys(STANCE, 0.0)
     best: tuple[float, str] | None = None
