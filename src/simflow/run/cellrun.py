@@ -126,7 +126,9 @@ class CellRun:
                 result = self._commit(number, done, later, heart)
             except BaseException as error:
                 interrupted = isinstance(error, KeyboardInterrupt | Stopped)
-                reason = "interrupted" if interrupted else f"{type(error).__name__}: {error}"
+                reason = f"{type(error).__name__}: {error}"
+                if interrupted:
+                    reason = str(error) or "interrupted"  # a limit that is reached says which
                 heart.tell(state="stopped" if interrupted else "failed", reason=reason)
                 self.ledger.log("warning" if interrupted else "error", heart.now.stage, reason, window=number)
                 if isinstance(error, SimflowError | KeyboardInterrupt) or not isinstance(error, Exception):
