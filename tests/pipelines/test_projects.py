@@ -74,9 +74,9 @@ def test_four_lines_add_a_scenario_to_another_project_and_its_windows_can_be_lau
 
 
 def test_a_mistake_in_defs_yaml_is_named_with_its_line(scratch):
-    place = scratch / "src" / "scratch" / "defs" / "wrong"
-    place.mkdir()
-    (place / "defs.yaml").write_text("type: simflow_pipelines.components.ScenarioComponent\nattributes:\n  scenaro: village.yaml\n")
+    file = scratch / "src" / "scratch" / "defs" / "village" / "defs.yaml"
+    right = file.read_text()
+    file.write_text("type: simflow_pipelines.components.ScenarioComponent\nattributes:\n  scenaro: village.yaml\n")
     try:
         done = subprocess.run(
             [SCRIPTS / "dg", "check", "yaml"],
@@ -87,8 +87,7 @@ def test_a_mistake_in_defs_yaml_is_named_with_its_line(scratch):
             check=False,
         )
     finally:
-        (place / "defs.yaml").unlink()
-        place.rmdir()
+        file.write_text(right)
     assert done.returncode != 0
     assert "defs.yaml:3" in done.stdout + done.stderr
     assert "scenaro" in done.stdout + done.stderr
