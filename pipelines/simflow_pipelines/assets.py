@@ -16,7 +16,7 @@ from simflow.plan import Cell, Plan
 from simflow.runs import RunRecord, WindowRecord
 from simflow_pipelines import beta
 from simflow_pipelines.checks import Verdict, asset_of, blocks, check_specs, judge
-from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, kinds, owners
+from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, key_part, kinds, owners
 from simflow_pipelines.figures import materialization_metadata
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError, interruptible
 from simflow_pipelines.partitions import Place, by_cell, partitions
@@ -140,7 +140,7 @@ class ScenarioAssets:
 
     def key(self, asset: str) -> dg.AssetKey:
         """The key of one of the assets."""
-        return dg.AssetKey([*self.prefix, self.plan.scenario, asset])
+        return dg.AssetKey([*self.prefix, key_part(self.plan.scenario), asset])
 
     @property
     def windows_selection(self) -> dg.AssetSelection:

@@ -114,6 +114,11 @@ def owners(cell: Cell) -> list[str]:
     return [cell.owner] if "@" in cell.owner else [f"team:{slug(cell.owner)}"]
 
 
+def key_part(name: str) -> str:
+    """The part of an asset key that names a scenario: the name itself where Dagster can make names of its own from it."""
+    return name if name.isascii() and name.replace("-", "_").isidentifier() else identifier(name)
+
+
 def identifier(name: str) -> str:
     """A name that Dagster takes for groups, jobs and steps; letters it does not take are told apart by a digest of the name."""
     kept = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
