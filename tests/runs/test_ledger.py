@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import time
 
 import pytest
@@ -94,3 +96,18 @@ def test_state_of_a_new_project_belongs_beside_its_scenarios(tmp_path, monkeypat
     (tmp_path / "scenarios" / "library").mkdir(parents=True)
     for start in (tmp_path, tmp_path / "scenarios", tmp_path / "scenarios" / "library"):
         assert home(start) == tmp_path / ".simflow"
+
+
+def test_work_that_ends_between_windows_is_told_by_the_process_that_did_it(tmp_path):
+    run = record(tmp_path)
+    ledger = Ledger(run)
+    ledger.begin({})
+    ours = Progress("running", 1, 4, 10, 40, heartbeat=time.time(), pid=os.getpid())
+    for progress, expected in (
+        (ours, "stopped"),
+        (dataclasses.replace(ours, pid=1), "running"),
+        (dataclasses.replace(ours, state="done"), "done"),
+    ):
+        ledger.progress(progress)
+        ledger.interrupted("interrupted")
+        assert run.progress().state == expected
