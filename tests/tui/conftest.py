@@ -392,7 +392,14 @@ async def settle(app, pilot) -> None:
     app.gather()
     app.tell()
     await app.workers.wait_for_complete()
-    await pilot.pause()
+    seen, calm = "", 0
+    for _ in range(100):  # the footer is composed a moment after its screen: wait until three looks see the same
+        await pilot.pause(0.03)
+        now = re.sub(r"terminal-\d+", "terminal", app.export_screenshot())
+        calm = calm + 1 if now == seen else 0
+        if calm == 2:
+            return
+        seen = now
 
 
 @pytest.fixture
