@@ -12,7 +12,7 @@ import pytest
 
 from simflow.episode import AGENTS, EPISODES, EXPOSURES, TURNS, empty
 from simflow.errors import BadInput, RunFailed, Stopped
-from simflow.plan import Cell, Clock, Extract, Memory, Topic
+from simflow.plan import Cell, Check, Clock, Extract, Memory, Topic
 from simflow.ports import Extraction, Step
 from simflow.run import open_cell, parts, window_keys
 from simflow.run.indexing import index_faults, rebuild_index
@@ -134,6 +134,14 @@ def test_nothing_is_computed_the_second_time(tmp_path):
     second = complete(CELL, tmp_path)
     assert Engine.ticks == 40
     assert second.record.id == first.record.id
+
+
+def test_a_run_that_goes_on_takes_the_newest_checks_and_limits(tmp_path):
+    complete(CELL, tmp_path)
+    checked = dataclasses.replace(CELL, checks=(Check("covered", {"by": 3}),), about="again")
+    again = complete(checked, tmp_path)
+    assert Engine.ticks == 40
+    assert again.data().cell == checked
 
 
 def test_a_new_run_takes_windows_that_another_run_has_computed(tmp_path):

@@ -102,6 +102,9 @@ class CellRun:
 
     def _window(self, number: int) -> WindowResult:
         done = self.committed
+        if done and self.record.about().get("cell") != (about := self._about())["cell"]:
+            # What does not shape windows (checks, limits, questions, words about the run) may have changed since they were computed.
+            self.ledger.describe(about)
         later: tuple[WindowRecord, ...] = ()
         if number < len(done):
             if self.store.windows.get(done[number].key) is not None:

@@ -131,6 +131,10 @@ class Ledger:
         """Write run.yaml and take back an earlier request to stop."""
         self.record.path.mkdir(parents=True, exist_ok=True)
         (self.record.path / "stop").unlink(missing_ok=True)
+        self.describe(about)
+
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """Write run.yaml."""
         replace(self.record.path / "run.yaml", yaml.safe_dump(dict(about), sort_keys=False, allow_unicode=True))
 
     def progress(self, progress: Progress) -> None:
