@@ -96,15 +96,13 @@ class CellRun:
         Raises Stopped if the run was asked to stop, RunFailed if a part failed.
         """
         with self._locked():
+            self._describe()
             return self._window(number)
 
     # ------------------------------------------------------------------------------------------------------------- the work
 
     def _window(self, number: int) -> WindowResult:
         done = self.committed
-        if done and self.record.about().get("cell") != (about := self._about())["cell"]:
-            # What does not shape windows (checks, limits, questions, words about the run) may have changed since they were computed.
-            self.ledger.describe(about)
         later: tuple[WindowRecord, ...] = ()
         if number < len(done):
             if self.store.windows.get(done[number].key) is not None:
@@ -214,6 +212,12 @@ class CellRun:
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         name = f"{scenario}/{stamp}-{self.cell.name}"
         return RunRecord(name, home / "runs" / name)
+
+    def _describe(self) -> None:
+        # What does not shape windows (checks, limits, questions, words about the run) may have changed since the first were computed.
+        about = self._about()
+        if self.committed and self.record.about().get("cell") != about["cell"]:
+            self.ledger.describe(about)
 
     def _about(self) -> dict[str, Any]:
         return {
