@@ -208,10 +208,16 @@ def _next(run: RunData, console: Console) -> None:
         agent, topic = example
         name = run.agents().column("id").to_pylist()[agent]
         lines.append(
-            (f"simflow explain {shlex.quote(run.record.scenario)} {name} --topic {json.dumps(topic, ensure_ascii=False)}", "why it believes that")
+            (
+                f"simflow explain {shlex.quote(run.record.scenario)} {name} --topic {json.dumps(topic, ensure_ascii=False)}",
+                "why it believes that",
+            )
         )
         lines.append(
-            (f"simflow recall {shlex.quote(run.record.scenario)} {name} --about {json.dumps(topic, ensure_ascii=False)}", "what it would be told")
+            (
+                f"simflow recall {shlex.quote(run.record.scenario)} {name} --about {json.dumps(topic, ensure_ascii=False)}",
+                "what it would be told",
+            )
         )
     lines += [("simflow tui", "watch runs in the terminal"), ("simflow dev", "open the assets in Dagster")]
     width = max(len(command) for command, _ in lines) + 3
