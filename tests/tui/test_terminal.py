@@ -121,7 +121,9 @@ def test_sixteen_colours_are_all_that_the_ansi_theme_asks_for(run, home):
     assert b"38;5;" not in shown.bytes
 
 
-@pytest.mark.skipif("CI" in os.environ, reason="a resize that comes while the application starts was twice missed beside other tests; run it by hand")
+@pytest.mark.skipif(
+    "CI" in os.environ, reason="a resize that comes while the application starts was twice missed beside other tests; run it by hand"
+)
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: the pseudo-terminal above shows the same")
 def test_tmux_can_be_resized_while_it_watches(run, home, tmp_path):
     tmux = ["tmux", "-S", str(tmp_path / "tmux"), "-f", "/dev/null"]
