@@ -27,13 +27,13 @@ def curve(values: list[float | None]) -> str:
 
 
 def _curves(run: RunData, number: int) -> str | None:
-    from simflow.run.figures import newest  # noqa: PLC0415 - the engine's room
+    from simflow.memory.beliefs import present  # noqa: PLC0415 - the engine's room
 
     agents = run.agents()
     persona = dict(zip(agents["agent"].to_pylist(), agents["persona"].to_pylist(), strict=True))
     series: dict[tuple[str, str], list[float | None]] = {}
     for i, window in enumerate(run.windows[: number + 1]):
-        edges = newest(run.table("edges", until=window.stop))
+        edges = present(run.table("edges", until=window.stop))
         standing = edges.filter(pc.and_(pc.is_null(edges["valid_to"]), pc.is_valid(edges["on_topic"])))
         values: dict[tuple[str, str], list[float]] = {}
         for row in standing.select(["of", "on_topic", "value"]).to_pylist():

@@ -14,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from simflow.run.figures import figures, newest
+from simflow.memory.beliefs import present
+from simflow.run.figures import figures
 from simflow.store import RunData
 
 
@@ -75,7 +76,7 @@ def stances(run: RunData) -> list[dict[str, Any]]:
 
 
 def _believed(run: RunData, until: int) -> dict[tuple[int, str], float]:
-    edges = newest(run.table("edges", until=until))
+    edges = present(run.table("edges", until=until))
     if not edges.num_rows:
         return {}
     standing = edges.filter(pc.and_(pc.is_null(edges.column("valid_to")), pc.is_valid(edges.column("on_topic"))))
@@ -178,7 +179,7 @@ def _memory(run: RunData, about: dict[str, Any], console: Console) -> None:
 
 def liveliest(run: RunData) -> tuple[int, str] | None:
     """Find the agent whose opinion was superseded most often, and the topic: a good example to look at. None if nobody has one."""
-    edges = newest(run.table("edges"))
+    edges = present(run.table("edges"))
     if not edges.num_rows:
         return None
     opinions = edges.filter(pc.is_valid(edges.column("on_topic"))).select(["of", "on_topic"]).to_pylist()

@@ -72,12 +72,12 @@ def _covered(run: RunData, check: Check) -> tuple[float | None, str]:
 
 
 def _share(run: RunData, check: Check) -> tuple[float | None, str]:
-    from simflow.run.figures import newest  # noqa: PLC0415 - the engine's room
+    from simflow.memory.beliefs import present  # noqa: PLC0415 - the engine's room
 
     topic, stance, persona = str(check.args["topic"]), str(check.args["stance"]), check.args.get("persona")
     agents = run.agents()
     wanted = {a for a, p in zip(agents["agent"].to_pylist(), agents["persona"].to_pylist(), strict=True) if persona in {None, p}}
-    edges = newest(run.table("edges"))
+    edges = present(run.table("edges"))
     held = [
         row["value"]
         for row in edges.select(["of", "on_topic", "value", "valid_to"]).to_pylist()

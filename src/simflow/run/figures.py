@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from simflow.memory.beliefs import present
 from simflow.store import RunData
 
 
@@ -20,7 +20,7 @@ def figures(run: RunData) -> dict[str, float | int | str]:
         return {}
     record = run.windows[-1]
     window = run.window(record.number)
-    edges = newest(run.table("edges"))
+    edges = present(run.table("edges"))
     standing = edges.filter(pc.is_null(edges.column("valid_to"))) if edges.num_rows else edges
     found: dict[str, float | int | str] = {
         "episodes": record.rows.get("episodes", 0),
@@ -39,14 +39,3 @@ def figures(run: RunData) -> dict[str, float | int | str]:
             found[f"stance_mean/{topic.name}"] = round(float(stances.mean()), 4)
             found[f"stance_sd/{topic.name}"] = round(float(stances.std()), 4)
     return found
-
-
-def newest(edges: pa.Table) -> pa.Table:
-    """Of append-only edge versions, the newest version of each edge, in the order of the rows."""
-    if not edges.num_rows:
-        return edges
-    edge = edges.column("edge").to_numpy()
-    version = edges.column("version").to_numpy()
-    order = np.lexsort((version, edge))
-    last = np.append(edge[order][1:] != edge[order][:-1], True)
-    return edges.take(pa.array(np.sort(order[last])))

@@ -84,7 +84,7 @@ def compute(cell: Cell, parts: Parts, before: RunData, number: int, heart: Heart
     draft = Draft(state, vectors_schema(parts.embedder().dimension).empty_table())
     for low, high in _stretches(engine, start, stop, cell.extract.every):
         recall = _recall(before, draft, low) if engine.needs_recall else None
-        _live(engine, draft, (low, high), (start, stop), recall, heart, seconds)
+        _live(engine, draft, (low, high), recall, heart, seconds)
         _remember(cell, parts, before, draft, (low, high), heart, seconds)
     for part in parts.made():
         if isinstance(part, Remote):
@@ -107,7 +107,6 @@ def _live(
     engine: Engine,
     draft: Draft,
     stretch: tuple[int, int],
-    window: tuple[int, int],
     recall: Recall | None,
     heart: Heartbeat,
     seconds: dict[str, float],
@@ -127,7 +126,7 @@ def _live(
             fitted = rows.select(TRUTH[name].names).cast(TRUTH[name])
             draft.truth[name] = pa.concat_tables([draft.truth[name], fitted]) if name in draft.truth else fitted
         draft.note(step.notes)
-        heart.tell(episodes=heart.now.episodes + step.episodes.num_rows, tick=min(window[1], high))
+        heart.tell(episodes=heart.now.episodes + step.episodes.num_rows, tick=high)
 
 
 def _remember(
