@@ -41,16 +41,17 @@ class Shown:
     def text(self) -> str:
         return "\n".join(self.screen.display)
 
-    def until(self, pattern: str, seconds: float = 120.0) -> str:
+    def until(self, *patterns: str, seconds: float = 120.0) -> str:
+        """The screen once every pattern is on it at the same time: parts of a screen are painted one after another."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             piece = self.terminal.read(0.1)
             self.bytes += piece
             # Queries and answers about the terminal itself, which this emulator does not know, would be drawn as text.
             self.stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p|\x1bP[^\x1b]*\x1b\\", b"", piece))
-            if re.search(pattern, self.text()):
+            if all(re.search(pattern, self.text()) for pattern in patterns):
                 return self.text()
-        pytest.fail(f"{pattern!r} never came; the screen is\n{self.text()}")
+        pytest.fail(f"{patterns!r} never came; the screen is\n{self.text()}")
 
 
 def simflow(*arguments: object) -> list[str]:
@@ -80,9 +81,7 @@ def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
         shown.until("● running")
         _, errors = second.communicate(timeout=240)
         assert second.returncode == 0, errors.decode()
-        text = shown.until("✓ done")
-        assert "window 20 of 20" in text
-        assert "100%" in text
+        shown.until("✓ done", "window 20 of 20", "100%")
         assert len(list((home / "runs").glob("*/*"))) == 1
         terminal.write("s")
         shown.until("up to tick 480")
@@ -98,10 +97,7 @@ def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
 def test_without_colours_everything_is_still_said(run, home):
     with Terminal(simflow("tui", "--home", home), size=(80, 24), environment={"NO_COLOR": "1"}) as terminal:
         shown = Shown(terminal)
-        text = shown.until("price-s7")
-        assert "◌" in text
-        assert "silent" in text
-        assert re.search("▸ .*water-tariff", text), "the cursor has a sign of its own"
+        shown.until("price-s7", "◌", "silent", "▸ .*water-tariff")  # the cursor has a sign of its own
         terminal.write("w")
         shown.until("no sign of life")
     colours = {tuple(map(int, m.split(b";")[2:5])) for m in re.findall(rb"\x1b\[[0-9;]*?((?:38|48);2;\d+;\d+;\d+)", shown.bytes)}
