@@ -22,8 +22,11 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     origin, inside = get_origin(kind), get_args(kind)
     if kind is Any:
         return st.one_of(st.none(), st.integers(-5, 5), number, text, st.lists(st.integers(), max_size=2))
+    if set(get_args(plan.Distribution)) | {type(None)} == set(inside):
+        return st.one_of(st.none(), DISTRIBUTIONS)
     if kind == plan.Distribution:
-        return st.one_of(*(values(k) for k in inside))
+        # Dependent distributions hold distributions: the strategy is one object that refers to itself.
+        return DISTRIBUTIONS
     if origin in {Union, types.UnionType}:
         return st.one_of(*(st.none() if k is type(None) else values(k) for k in inside))
     if origin is Literal:
@@ -38,6 +41,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         hints = get_type_hints(kind)
         return st.builds(kind, **{f.name: values(hints[f.name]) for f in dataclasses.fields(kind)})
     return {int: st.integers(-100, 10**6), float: number, str: text, bool: st.booleans()}[kind]
+
+
+DISTRIBUTIONS: st.SearchStrategy[Any] = st.deferred(lambda: st.one_of(*(values(k) for k in get_args(plan.Distribution))))
 
 
 @given(values(Cell))

@@ -7,10 +7,25 @@ numpy or Arrow, so importing it is cheap. Every duration and time is in ticks, e
 from __future__ import annotations
 
 from simflow.plan.address import behaviour, canonical, slug, window_key
-from simflow.plan.distributions import Beta, Choice, Constant, Distribution, Normal, Uniform
+from simflow.plan.distributions import Beta, Case, Choice, Constant, Distribution, Given, Normal, Uniform
 from simflow.plan.remembering import DEFAULT_RELATIONS, Extract, Memory, Models, RelationKind
 from simflow.plan.revive import revive
-from simflow.plan.society import Audience, Clock, Dynamics, Event, Feed, Language, Network, Person, Persona, Platform, Topic, Trigger, Voice
+from simflow.plan.society import (
+    Audience,
+    Clock,
+    Dynamics,
+    Event,
+    Feed,
+    Group,
+    Language,
+    Network,
+    Person,
+    Persona,
+    Platform,
+    Topic,
+    Trigger,
+    Voice,
+)
 from simflow.plan.study import Ask, Cell, Check, Limits, Plan, Replay
 
 __all__ = [
@@ -18,6 +33,7 @@ __all__ = [
     "Ask",
     "Audience",
     "Beta",
+    "Case",
     "Cell",
     "Check",
     "Choice",
@@ -28,6 +44,8 @@ __all__ = [
     "Event",
     "Extract",
     "Feed",
+    "Given",
+    "Group",
     "Language",
     "Limits",
     "Memory",

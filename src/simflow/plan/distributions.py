@@ -43,4 +43,23 @@ class Choice:
     options: tuple[tuple[str, float], ...]
 
 
-Distribution = Constant | Uniform | Normal | Beta | Choice
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What another trait must be, and what is drawn then: a `word`, or a number from `low` to `high`, both included."""
+
+    then: Distribution
+    word: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Depends on what `trait` the same resident has: the first case that fits; else `otherwise`; else the nearest numeric case."""
+
+    trait: str
+    cases: tuple[Case, ...]
+    otherwise: Distribution | None = None
+
+
+Distribution = Constant | Uniform | Normal | Beta | Choice | Given

@@ -105,4 +105,16 @@ def _notation(value: Mapping[str, Any]) -> str:
         return f"{value['mean']:g} ± {value['sd']:g}"
     if kind == "Beta":
         return f"{{beta: [{value['a']:g}, {value['b']:g}]}}"
+    if kind == "Given":
+        cases = [f"{_case(c)}: {brief(c['then'], 30)}" for c in value["cases"]]
+        return "{" + ", ".join([f"given: {value['trait']}", *cases, *_else(value["otherwise"])]) + "}"
     return "{" + ", ".join(f"{k}: {100 * v:g}%" for k, v in value["options"]) + "}"
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    ends = [f"{case[k]:g}" if case[k] is not None else "" for k in ("low", "high")]
+    return str(case["word"]) if case["word"] is not None else "..".join(ends)
+
+
+def _else(value: Any) -> list[str]:
+    return [] if value is None else [f"else: {brief(value, 30)}"]

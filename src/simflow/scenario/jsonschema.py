@@ -10,8 +10,15 @@ from simflow.scenario.keys import ROOT
 _NUMBER = r"[-+\u2212]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*%?"
 _VARIABLE: dict[str, Any] = {"type": "string", "pattern": r"\$\{[^{}]+\}", "description": "Filled from `vars`."}
 _UNITS = "|".join(sorted({"t", "tick", "ticks", *values.UNITS}, key=lambda u: (-len(u), u)))
+_GIVEN = {
+    "type": "object",
+    "description": "Depends on another trait: {given: age, 18..34: 20..30, else: 30 ± 5}.",
+    "properties": {"given": {"type": "string", "description": "The trait that it depends on."}},
+    "required": ["given"],
+    "minProperties": 2,
+}
 _NUMERIC = {
-    "description": "A distribution: 0.3, 20..34, 71 ± 6, {beta: [2, 8]}.",
+    "description": "A distribution: 0.3, 20..34, 71 ± 6, {beta: [2, 8]}, {given: age, 18..34: 0.2, else: 0.5}.",
     "anyOf": [
         {"type": "number"},
         {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*((\.\.|±|\+-|\+/-)\s*{_NUMBER}\s*)?$"},
@@ -21,6 +28,7 @@ _NUMERIC = {
             "required": ["beta"],
             "additionalProperties": False,
         },
+        _GIVEN | {"additionalProperties": {"$ref": "#/$defs/numeric_distribution"}},
         {"$ref": "#/$defs/variable"},
     ],
 }
@@ -43,11 +51,12 @@ DEFINITIONS: dict[str, Any] = {
     },
     "numeric_distribution": _NUMERIC,
     "distribution": {
-        "description": "A distribution: 0.3, 20..34, 71 ± 6, {beta: [2, 8]}, {a: 60%, b: 40%}, or one fixed word.",
+        "description": "A distribution: 0.3, 20..34, 71 ± 6, {beta: [2, 8]}, {a: 60%, b: 40%}, {given: age, ..34: 20..30, else: 30 ± 5}, or one fixed word.",
         "anyOf": [
             {"type": "number"},
             {"type": "string", "pattern": r"^[^()]*$"},
             _NUMERIC["anyOf"][2],
+            _GIVEN | {"additionalProperties": {"$ref": "#/$defs/distribution"}},
             {"type": "object", "minProperties": 1, "additionalProperties": _SHARE},
         ],
     },

@@ -19,6 +19,8 @@ One YAML file is one study. This page is made from the code (`simflow schema --r
 - YAML 1.2 core rules: `18:00`, `on` and `no` are text; a key that is there twice, merge keys and tags are errors.
 - `from:` starts from other files: maps merge, everything else replaces, `null` removes. `${name}` is filled from `vars:`.
 - Distributions: `0.3`, `20..34`, `71 ± 6` (or `+-`), `{beta: [2, 8]}`, `{a: 60%, b: 40%}`.
+- A distribution may depend on another trait of the same resident: `{given: age, ..34: 20..30, 35..64: 40 ± 8, else: 18 ± 3}`. Cases are
+  words or numbers with both ends included; the first that fits counts; without `else` a number outside all cases takes the nearest.
 - Times: ticks (`36`), lengths (`36h`, `10d`, `30min`, `2w`), `end`.
 - `simflow validate` checks a scenario, `simflow schema --explain KEY` says what reads a key, `simflow explain-error CODE` explains an error.
 

@@ -12,6 +12,7 @@ from simflow.plan import Choice, Constant, Distribution, Normal, Uniform
 NUMBER = r"[-+−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(rf"\s*({NUMBER})\s*(%?)\s*\Z")
 _RANGE = re.compile(rf"\s*({NUMBER})\s*(%?)\s*(?:\.\.|…|–)\s*({NUMBER})\s*(%?)\s*\Z")
+_ENDS = re.compile(rf"\s*(?:({NUMBER})\s*(%?))?\s*(?:\.\.|…|–)\s*(?:({NUMBER})\s*(%?))?\s*\Z")
 _SPREAD = re.compile(rf"\s*({NUMBER})\s*(%?)\s*(?:±|\+-|\+/-)\s*({NUMBER})\s*(%?)\s*\Z")
 _TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)?\s*\Z")
 _AMOUNT = re.compile(r"\s*(\d+(?:[_ ,]\d{3})*(?:\.\d+)?)\s*([kKmMgG]?)\s*\Z")
@@ -80,6 +81,22 @@ def spread(text: str) -> Distribution | None:
             raise Unread("has a negative spread", "write the mean, ±, and a spread of 0 or more")
         return Normal(_scaled(mean, mean_percent or sd_percent), b)
     return None
+
+
+def interval(text: str) -> tuple[float | None, float | None] | None:
+    """`18..34`, `65..`, `..17` or `3` as (lowest, highest); None if the text is a word."""
+    if found := _ENDS.match(text):
+        low = _scaled(found[1], found[2] or found[4] or "") if found[1] else None
+        high = _scaled(found[3], found[4]) if found[3] else None
+        if low is None and high is None:
+            raise Unread("has no ends", "write 18..34, 65.. or ..17")
+        if low is not None and high is not None and low > high:
+            raise Unread(f"runs from {low:g} down to {high:g}", "lowest first")
+        return low, high
+    try:
+        return (number(text),) * 2
+    except Unread:
+        return None
 
 
 def distribution(text: str) -> Distribution:

@@ -9,9 +9,10 @@ import numpy as np
 
 from simflow.errors import BadInput
 from simflow.plan import Cell, Dynamics, Normal, Person, Persona, Uniform
-from simflow.world import names, sampling
+from simflow.world import names
 from simflow.world.draws import F64, I64, Draws, Ints, grid, name_key
 from simflow.world.settings import Settings
+from simflow.world.traits import Traits
 
 DEFAULT_STANCE = Normal(0.0, 0.4)
 DEFAULT_SUSCEPTIBILITY = Uniform(0.5, 1.0)
@@ -86,16 +87,16 @@ def draw(cell: Cell, settings: Settings, draws: Draws, agents: Ints, persona: In
         at = np.flatnonzero(persona == k)
         if not len(at):
             continue
-        who = agents[at]
+        traits = _traits(cell, kind, draws, agents[at], person[at])
         for t, topic in enumerate(cell.topics):
             name = topic.name
-            stance[at, t] = sampling.numbers(kind.stance.get(name, DEFAULT_STANCE), draws, f"stance/{name}", who, -1.0, 1.0)
+            stance[at, t] = traits.numbers(kind.stance.get(name, DEFAULT_STANCE), f"stance/{name}", -1.0, 1.0)
             openness = kind.susceptibility.get(name, DEFAULT_SUSCEPTIBILITY)
-            susceptibility[at, t] = sampling.numbers(openness, draws, f"susceptibility/{name}", who, 0.0, 1.0)
+            susceptibility[at, t] = traits.numbers(openness, f"susceptibility/{name}", 0.0, 1.0)
             if name in kind.stubbornness:
-                stubbornness[at, t] = sampling.numbers(kind.stubbornness[name], draws, f"stubbornness/{name}", who, 0.0, 1.0)
+                stubbornness[at, t] = traits.numbers(kind.stubbornness[name], f"stubbornness/{name}", 0.0, 1.0)
         if "activity" in kind.traits:
-            activity[at] = 2.0 * sampling.numbers(kind.traits["activity"], draws, "trait/activity", who, 0.0, 1.0)
+            activity[at] = 2.0 * traits.numbers(kind.traits["activity"], "trait/activity", 0.0, 1.0)
         joined[at] = kind.joins
         left[at] = NEVER if kind.leaves is None else kind.leaves
     for row in np.flatnonzero(person >= 0).tolist():
@@ -135,7 +136,7 @@ def groups(cell: Cell, draws: Draws, agents: Ints, persona: Ints, person: Ints) 
     for k, kind in enumerate(cell.personas):
         at = np.flatnonzero(persona == k)
         if by in kind.traits and len(at):
-            for where, value in zip(at.tolist(), sampling.labels(kind.traits[by], draws, f"trait/{by}", agents[at]), strict=True):
+            for where, value in zip(at.tolist(), _traits(cell, kind, draws, agents[at], person[at]).labels(by), strict=True):
                 values[where] = value
     for row in np.flatnonzero(person >= 0).tolist():
         values[row] = cell.people[person[row]].traits.get(by, values[row])
@@ -153,9 +154,10 @@ def roster(cell: Cell, draws: Draws, agents: Ints, persona: Ints, person: Ints, 
     abouts: list[str | None] = [None] * len(agents)
     traits: list[dict[str, str | float]] = [{} for _ in range(len(agents))]
     for k, kind in enumerate(cell.personas):
-        at = np.flatnonzero(persona == k).tolist()
-        for trait, dist in kind.traits.items():
-            for where, value in zip(at, sampling.labels(dist, draws, f"trait/{trait}", agents[at]), strict=True):
+        rows = np.flatnonzero(persona == k)
+        at, drawn = rows.tolist(), _traits(cell, kind, draws, agents[rows], person[rows])
+        for trait in kind.traits:
+            for where, value in zip(at, drawn.labels(trait), strict=True):
                 traits[where][trait] = value
         for where in at:
             abouts[where] = kind.voice or None
@@ -175,6 +177,11 @@ def roster(cell: Cell, draws: Draws, agents: Ints, persona: Ints, person: Ints, 
         about=abouts,
         traits=[json.dumps(t, ensure_ascii=False, sort_keys=True) if t else None for t in traits],
     )
+
+
+def _traits(cell: Cell, kind: Persona, draws: Draws, agents: Ints, person: Ints) -> Traits:
+    own = [cell.people[p].traits if p >= 0 else {} for p in person.tolist()] if cell.people else ()
+    return Traits(kind, draws, agents, own)
 
 
 def followers(draws: Draws, voice: str, share: float, agents: Ints) -> Ints:

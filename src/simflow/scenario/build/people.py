@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 from simflow.plan import Feed, Network, Person, Persona, Topic, Voice
-from simflow.scenario.build import platform
+from simflow.scenario.build import dependent, platform
 from simflow.scenario.build.context import Context
 from simflow.scenario.kinds import Named, Section
 
@@ -35,8 +36,9 @@ def personas(context: Context, people: tuple[Person, ...], feed: Feed) -> tuple[
     if not isinstance(named, Named) or not named:
         names = sorted({p.persona for p in people}) or ["resident"]
         return tuple(Persona(n, sum(p.persona == n for p in people) if people else total) for n in names)
+    brought = {t for p in people for t in p.traits}
     counts = _counts(context, named, total, fixed=population is not None and "agents" in population)
-    return tuple(_persona(context, name, counts[name], section, named, feed) for name, section in named.items())
+    return tuple(_persona(context, name, counts[name], named, feed, brought) for name in named)
 
 
 def _agents(population: Section | None, named: object, people: tuple[Person, ...]) -> int:
@@ -105,7 +107,8 @@ def _largest_remainder(portions: dict[str, float], total: int) -> dict[str, int]
     return sizes
 
 
-def _persona(context: Context, name: str, count: int, section: Section, named: Named, feed: Feed) -> Persona:
+def _persona(context: Context, name: str, count: int, named: Named, feed: Feed, brought: Collection[str]) -> Persona:
+    section: Section = named[name]
     if count == 0 and not any(k in section for k in ("count", "joins")):
         context.reader.warn("SF802", f"no resident is a '{name}'", named.key(name))
     own = platform.feed(context, section["feed"], feed) if "feed" in section else None
@@ -115,6 +118,7 @@ def _persona(context: Context, name: str, count: int, section: Section, named: N
         context.reader.add("SF411", f"they leave at tick {leaves:,}, and join at {joins:,}", section.span("leaves"))
     if "activity" in section.get("traits", {}):
         _activity(context, section["traits"])
+    dependent.check(context, section, brought)
     by_topic = {k: _by_topic(context, section.get(k)) for k in ("stance", "susceptibility", "stubbornness")}
     return Persona(
         name=name,

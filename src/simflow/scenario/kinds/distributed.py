@@ -1,14 +1,14 @@
-"""Distributions: `0.3`, `20..34`, `71 ± 6`, `{beta: [2, 8]}`, `{a: 60%, b: 40%}`."""
+"""Distributions: `0.3`, `20..34`, `71 ± 6`, `{beta: [2, 8]}`, `{a: 60%, b: 40%}`, `{given: age, 18..34: 20..30, else: 30 ± 5}`."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from simflow.plan import Beta, Choice, Constant, Distribution, Normal, Uniform
+from simflow.plan import Beta, Case, Choice, Constant, Distribution, Given, Normal, Uniform
 from simflow.scenario import values
 from simflow.scenario.kinds.base import INVALID, Invalid, Kind, Reader
-from simflow.scenario.kinds.scalars import Number, Share
+from simflow.scenario.kinds.scalars import Number, Share, Text
 from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, is_null
 from simflow.scenario.problems import Span
 
@@ -59,8 +59,7 @@ class Distributed(Kind):
 
     def _table(self, node: Table, reader: Reader) -> Any:
         if "given" in node.entries:
-            hint = "make it personas of their own, each with its distribution"
-            return reader.add("SF501", "no engine here draws one trait from another", node.entries["given"].key.span, hint)
+            return self._given(node, reader)
         names = list(node.entries)
         if len(names) == 1 and isinstance(node.entries[names[0]].value, Items):
             return self._function(node.entries[names[0]], reader)
@@ -73,6 +72,36 @@ class Distributed(Kind):
         if not shares or abs(total - 1) > 1e-6:
             return reader.add("SF306", f"the shares sum to {100 * total:.6g} %, not 100 %", node.span, _missing(total))
         return Choice(tuple(shares.items()))
+
+    def _given(self, node: Table, reader: Reader) -> Any:
+        trait = Text().read(node.entries["given"].value, reader)
+        cases: list[Case] = []
+        otherwise: Any = None
+        fine = not isinstance(trait, Invalid)
+        for entry in node:
+            if entry.name == "given":
+                continue
+            then = self.read(entry.value, reader)
+            where = None if entry.name == "else" else self._case(entry, reader)
+            if isinstance(then, Invalid) or isinstance(where, Invalid):
+                fine = False
+            elif where is None:
+                otherwise = then
+            else:
+                cases.append(Case(then, *where))
+        if not fine:
+            return INVALID
+        if not cases:
+            hint = "write what it depends on and the cases: {given: age, 18..34: 20..30, 35..: 30 ± 5}"
+            return reader.add("SF305", "a dependent value needs cases", node.span, hint)
+        return Given(trait, tuple(cases), otherwise)
+
+    def _case(self, entry: Entry, reader: Reader) -> Any:
+        try:
+            ends = values.interval(entry.name)
+        except values.Unread as error:
+            return reader.add("SF305", f"'{entry.name}' {error.message}", entry.key.span, error.hint)
+        return (entry.name.strip(), None, None) if ends is None else (None, *ends)
 
     def _function(self, entry: Entry, reader: Reader) -> Any:
         assert isinstance(entry.value, Items)
