@@ -57,8 +57,8 @@ class ModelExtractor:
         self.size = max(1, size or cell.extract.batch)
         self.phase = phase
         self.seed = cell.seed
-        self.codes: dict[int, Code] = {c.number: c for c in codes(cell.extract.relations, cell.topics)}
-        self.stable = reading.stable(cell.topics, tuple(self.codes.values()), style)
+        self.codes: dict[int, Code] = {c.number: c for c in codes(cell.extract.relations, cell.topics, cell.extract.entities)}
+        self.stable = reading.stable(cell.topics, tuple(self.codes.values()), style, cell.extract.entities)
         self.counts: Counter[str] = Counter()
 
     @property

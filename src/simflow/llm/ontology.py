@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
 
-from simflow.plan import RelationKind, Topic
+from simflow.plan import EntityKind, RelationKind, Topic
 
 Style = Literal["compact", "full"]
 STEPS = (-2, -1, 0, 1, 2)
@@ -45,11 +45,14 @@ class Code:
         return f"{self.kind.name} of the author towards another person{about}"
 
 
-def codes(relations: Sequence[RelationKind], topics: Sequence[Topic]) -> tuple[Code, ...]:
+def codes(relations: Sequence[RelationKind], topics: Sequence[Topic], entities: Sequence[EntityKind] = ()) -> tuple[Code, ...]:
     """Everything that can be said, numbered from 1 in the order of the scenario."""
     found: list[tuple[RelationKind, str | None]] = []
+    things = {e.name: e.entities for e in entities}
     for kind in relations:
-        if kind.on == "topic" or kind.about:
+        if kind.on in things:
+            found += [(kind, thing.name) for thing in things[kind.on]]
+        elif kind.on == "topic" or kind.about:
             found += [(kind, topic.name) for topic in topics]
         else:
             found.append((kind, None))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simflow.llm.ontology import Code, Style
-from simflow.plan import Topic
+from simflow.plan import EntityKind, Topic
 from simflow.ports import Passage
 
 VERSION = 1
@@ -32,7 +32,7 @@ class Line:
     context: str | None
 
 
-def stable(topics: Sequence[Topic], known: Sequence[Code], style: Style) -> str:
+def stable(topics: Sequence[Topic], known: Sequence[Code], style: Style, entities: Sequence[EntityKind] = ()) -> str:
     """The first part: rules, what can be said, examples. Depends on the ontology alone, never on time or batch."""
     said = [f'- "{t.name}"{f": {t.about}" if t.about else ""} (-2 {t.scale[0]} ... 0 {t.scale[1]} ... 2 {t.scale[2]})' for t in topics]
     meant = [f"{c.number} = {c.words()}" for c in known]
@@ -46,6 +46,7 @@ def stable(topics: Sequence[Topic], known: Sequence[Code], style: Style) -> str:
             "",
             "Topics, with what the ends of the scale mean:",
             *said,
+            *_entities(entities),
             "",
             "Relations that count, by code:",
             *meant,
@@ -62,6 +63,17 @@ def stable(topics: Sequence[Topic], known: Sequence[Code], style: Style) -> str:
             *_answer(known, style),
         ]
     )
+
+
+def _entities(kinds: Sequence[EntityKind]) -> list[str]:
+    if not kinds:
+        return []
+    found = ["", "Other things that people speak of, by kind; only these count:"]
+    for kind in kinds:
+        about = f" ({kind.about})" if kind.about else ""
+        names = (f'"{e.name}"' + (f", also called {', '.join(e.words)}" if e.words else "") for e in kind.entities)
+        found.append(f"- {kind.name}{about}: {'; '.join(names)}")
+    return found
 
 
 def lines(passages: Sequence[Passage]) -> list[Line]:

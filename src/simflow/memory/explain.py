@@ -153,7 +153,7 @@ def says(cell: Cell, slot: Slot, sign: int) -> str:
     if slot.kind == "influence":
         return "has moved"
     if slot.on_topic is not None:
-        topic = next((t for t in cell.topics if t.name == slot.on_topic), None)
+        topic = next((t for t in cell.subjects if t.name == slot.on_topic), None)
         return (topic.scale if topic else ("opposes", "is unsure about", "supports"))[sign + 1]
     return ("disagrees with", "is of two minds about", "agrees with")[sign + 1]
 

@@ -40,13 +40,13 @@ def graph_arm(
     read, which nobody in the world can know, and a question without a witness may use.
     """
     until = now if read.as_of is None else min(read.as_of + 1, now)
-    topics = {cell.topics[t].name for t in read.topics}
+    topics = {cell.subjects[t].name for t in read.topics}
     asked = [a for a in read.links.agents if a != viewer]
     lines = []
     if topics and (MOVED.search(read.text) or not asked):
         boost = 100.0 if MOVED.search(read.text) else 0.1
         for number in sorted(read.topics):
-            topic, since = cell.topics[number].name, read.since or 0
+            topic, since = cell.subjects[number].name, read.since or 0
             readers = reach(number, since, until) if reach is not None and witnessed is None else {}
             ranked = graph.influence(topic, until=until, since=since, known_at=now, witnessed=witnessed, readers=readers)[:_LEADERS]
             lines += [_leader(names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
@@ -96,7 +96,7 @@ def verbs_of(cell: Cell, topic: str | None) -> Sequence[str]:
     """The verbs of -1, 0 and +1 on a topic (None: towards an agent)."""
     if topic is None:
         return ATTITUDES
-    return next((t.scale for t in cell.topics if t.name == topic), ("opposes", "is unsure about", "supports"))
+    return next((t.scale for t in cell.subjects if t.name == topic), ("opposes", "is unsure about", "supports"))
 
 
 def _leader(names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:

@@ -16,12 +16,12 @@ def find_slot(record: Record, of: int, *, topic: str | None = None, towards: int
     kind = kind or ("opinion" if towards is None else "attitude")
     if kind not in declared:
         raise NotFound(f"there is no relation kind '{kind}'", hint=f"kinds: {', '.join(declared)}")
-    known = {t.name.casefold(): t.name for t in record.cell.topics}
+    known = {t.name.casefold(): t.name for t in record.cell.subjects}
     if topic is not None:
         if topic.casefold() not in known:
             raise NotFound(f"there is no topic '{topic}'", hint=f"topics: {', '.join(known.values())}")
         topic = known[topic.casefold()]
-    if declared[kind].on == "topic":
+    if declared[kind].on != "agent":
         if topic is None:
             raise BadInput(f"{kind} is on a topic", hint=f"say which: {', '.join(known.values())}")
         return Slot(kind, of, None, topic, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simflow.plan.address import behaviour, canonical, slug, window_key
 from simflow.plan.distributions import Beta, Case, Choice, Constant, Distribution, Given, Normal, Uniform
-from simflow.plan.remembering import DEFAULT_RELATIONS, Extract, Memory, Models, RelationKind
+from simflow.plan.remembering import DEFAULT_RELATIONS, Entity, EntityKind, Extract, Memory, Models, RelationKind
 from simflow.plan.revive import revive
 from simflow.plan.society import (
     Audience,
@@ -41,6 +41,8 @@ __all__ = [
     "Constant",
     "Distribution",
     "Dynamics",
+    "Entity",
+    "EntityKind",
     "Event",
     "Extract",
     "Feed",

@@ -23,15 +23,34 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Entity:
+    """Something with a name that people speak of, and the other words that mean it."""
+
+    name: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntityKind:
+    """A kind of thing that relations may be towards: places, organisations, arguments. Its `entities` are all there are of it."""
+
+    name: str
+    about: str = ""
+    entities: tuple[Entity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RelationKind:
-    """A kind of edge. `of` is who holds it; `on` what it is towards; `about` the topic, if it has one.
+    """A kind of edge. `of` is who holds it; `on` what it is towards: an agent, a topic, or an entity of the kind named there.
+
+    `about`: the topic, if it has one.
 
     `wins`: the newest supersedes per (of, on, about); `adds`: every statement counts.
     """
 
     name: str
     of: Literal["agent"] = "agent"
-    on: Literal["agent", "topic"] = "topic"
+    on: str = "topic"
     about: Literal["topic"] | None = None
     newest: Literal["wins", "adds"] = "wins"
 
@@ -53,6 +72,7 @@ class Extract:
     evidence_half_life: int = 100
     accept: float = 0.9
     audit: float = 0.02
+    entities: tuple[EntityKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

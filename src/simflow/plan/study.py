@@ -12,6 +12,10 @@ from simflow.plan.remembering import Extract, Memory, Models
 from simflow.plan.society import Clock, Dynamics, Event, Language, Network, Person, Persona, Platform, Topic, Voice
 
 
+ENTITY_SCALE = ("speaks against", "is unsure about", "speaks for")
+"""The verbs of -1, 0 and +1 towards an entity."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """What must hold at the end. `kind`: `covered`, `share`, ...; `args` as validated by the scenario room."""
@@ -96,6 +100,12 @@ class Cell:
         """A short name, unique within the plan and safe in a path: variant, sweep values, seed."""
         parts = [slug(self.variant), *(f"{slug(k.rsplit('.', 1)[-1])}-{_signed(v)}" for k, v in sorted(self.sweep.items()))]
         return "-".join([*parts, f"s{self.seed}"])
+
+    @property
+    def subjects(self) -> tuple[Topic, ...]:
+        """What a text can name besides agents: the topics, then the entities of each kind, as topics with a scale of their own."""
+        named = (e for kind in self.extract.entities for e in kind.entities)
+        return (*self.topics, *(Topic(e.name, scale=ENTITY_SCALE, words=e.words) for e in named))
 
     @property
     def windows(self) -> tuple[tuple[int, int], ...]:

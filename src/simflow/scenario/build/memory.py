@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
-from simflow.plan import Extract, Memory, Models, RelationKind
+from simflow.plan import Entity, EntityKind, Extract, Memory, Models, RelationKind
 from simflow.scenario.build.context import Context
 from simflow.scenario.kinds import Named, Section
 
@@ -72,8 +73,12 @@ def extract(context: Context) -> Extract:
         for name in ("every", "evidence_half_life"):
             if name in section:
                 base = dataclasses.replace(base, **_ticks(context, section, name))
+        if isinstance(section.get("entities"), Named):
+            base = dataclasses.replace(base, entities=_entities(context, section["entities"]))
         if isinstance(section.get("relations"), Named):
-            base = dataclasses.replace(base, relations=tuple(_relation(context, n, s) for n, s in section["relations"].items()))
+            kinds = [e.name for e in base.entities]
+            base = dataclasses.replace(base, relations=tuple(_relation(context, n, s, kinds) for n, s in section["relations"].items()))
+        _towards(context, section, base)
     _fits(context, section, base)
     return base
 
@@ -99,12 +104,38 @@ def _fits(context: Context, section: Section | None, made: Extract) -> None:
         context.reader.warn("SF805", text, at, f"{-(-ticks // every) * every:,} ticks, or another `extract.every`")
 
 
-def _relation(context: Context, name: str, section: Section) -> RelationKind:
+def _entities(context: Context, named: Named) -> tuple[EntityKind, ...]:
+    taken = {t.name.casefold(): "a topic" for t in context.topics}
+    made = []
+    for kind, section in named.items():
+        if kind in {"agent", "topic"}:
+            text = f"'{kind}' is a kind already: agents are who lives here, topics stand under `topics`"
+            context.reader.add("SF421", text, named.key(kind), "name this kind otherwise: person, place, organisation, argument")
+        for name, _ in section.get("names", ()):
+            if (other := taken.setdefault(name.casefold(), f"a '{kind}'")) != f"a '{kind}'":
+                text = f"'{name}' is {other} already, and one name means one thing"
+                context.reader.add("SF421", text, section.span("names"), "give one of them another name, and both their words")
+        entities = tuple(Entity(name, words) for name, words in section.get("names", ()))
+        made.append(EntityKind(kind, section.get("about", ""), entities))
+    return tuple(made)
+
+
+def _towards(context: Context, section: Section, made: Extract) -> None:
+    for kind in made.entities:
+        if all(r.on != kind.name for r in made.relations):
+            hint = f"for example `relations: {{view: {{on: {kind.name}}}}}`; recall still knows the names"
+            context.reader.warn("SF808", f"no relation is towards a '{kind.name}'", section["entities"].key(kind.name), hint)
+
+
+def _relation(context: Context, name: str, section: Section, kinds: Sequence[str]) -> RelationKind:
     base = RelationKind(name)
+    if "on" in section and section["on"] not in {"agent", "topic"}:
+        context.name(section["on"], [*kinds, "agent", "topic"], "entity kinds", "SF420", section.span("on"))
     made = dataclasses.replace(base, **{k: section[k] for k in ("of", "on", "about", "newest") if k in section})
-    if made.on == "topic" and made.about == "topic":
+    if made.on != "agent" and made.about == "topic":
+        on = "a topic" if made.on == "topic" else f"a {made.on}"
         context.reader.add(
-            "SF414", f"'{name}' is on a topic and about a topic", section.key("about"), "take `about` out, or write `on: agent`"
+            "SF414", f"'{name}' is on {on} and about a topic", section.key("about"), "take `about` out, or write `on: agent`"
         )
     return made
 

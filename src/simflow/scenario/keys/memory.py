@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simflow.scenario.kinds import Fields, Key, MapOf, OneOf, Share, Text, When, Whole
+from simflow.scenario.kinds import Fields, Key, MapOf, Members, OneOf, Share, Text, When, Whole
 
 _RECALL = ("memory: recall",)
 MEMORY = Fields(
@@ -116,7 +116,15 @@ RELATION = Fields(
     "a relation kind",
     (
         Key("of", OneOf(("agent",), "holders"), "Who holds it.", "agent", "extract.relations.of", _EXTRACT, "agent"),
-        Key("on", OneOf(("agent", "topic"), "targets"), "What it is towards.", "topic", "extract.relations.on", _EXTRACT, "topic"),
+        Key(
+            "on",
+            Text(),
+            "What it is towards: `agent`, `topic`, or a kind of `entities`.",
+            "topic",
+            "extract.relations.on",
+            _EXTRACT,
+            "topic",
+        ),
         Key("about", OneOf(("topic",), "subjects"), "What it is about, if that is more.", "topic", "extract.relations.about", _EXTRACT),
         Key(
             "newest",
@@ -128,6 +136,22 @@ RELATION = Fields(
             "wins",
         ),
     ),
+)
+ENTITY_KIND = Fields(
+    "an entity kind",
+    (
+        Key("about", Text(), "What things of this kind are.", "Parts of the town.", "extract.entities.about", ("models: extraction",)),
+        Key(
+            "names",
+            Members(),
+            "All there are, as a list, or as a map from each name to the other words that mean it.",
+            "{harbour: [docks, port], old town: []}",
+            "extract.entities.entities",
+            (*_EXTRACT, "memory: recall"),
+            required=True,
+        ),
+    ),
+    short="names",
 )
 EXTRACT = Fields(
     "extract",
@@ -141,6 +165,14 @@ EXTRACT = Fields(
             "{opinion: {of: agent, on: topic, newest: wins}}",
             "extract.relations",
             _EXTRACT,
+        ),
+        Key(
+            "entities",
+            MapOf(ENTITY_KIND, "entity kinds"),
+            "Things besides agents and topics that people speak of, by kind; a relation kind is towards them with `on: KIND`.",
+            "{place: [harbour, old town], organisation: {names: {water company: [utility]}}}",
+            "extract.entities",
+            (*_EXTRACT, "memory: recall"),
         ),
         Key(
             "evidence_half_life",
@@ -170,7 +202,7 @@ EXTRACT = Fields(
             "2%",
         ),
     ),
-    instead={"entities": "entities are agents and topics; there are no other kinds yet", "cascade": "write `accept` and `audit`"},
+    instead={"cascade": "write `accept` and `audit`"},
 )
 
 MODELS = Fields(

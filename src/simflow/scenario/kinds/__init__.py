@@ -3,6 +3,7 @@
 from simflow.scenario.kinds.base import INVALID, Invalid, Kind, Named, Reader, Section
 from simflow.scenario.kinds.distributed import Distributed
 from simflow.scenario.kinds.maps import Fields, Key, ListOf, MapOf
+from simflow.scenario.kinds.members import Members
 from simflow.scenario.kinds.names import did_you_mean, nearest, shown
 from simflow.scenario.kinds.scalars import Amount, Flag, Number, OneOf, Share, Text, When, Whole
 
@@ -17,6 +18,7 @@ __all__ = [
     "Kind",
     "ListOf",
     "MapOf",
+    "Members",
     "Named",
     "Number",
     "OneOf",
