@@ -9,6 +9,7 @@ from __future__ import annotations
 BUILTIN = frozenset(
     {
         *(f"action:{a}" for a in ("post", "reply", "repost", "quote", "like", "dislike", "follow", "unfollow", "mute")),
+        *(f"action:{a}" for a in ("report", "group", "message", "search", "trend")),
         *(f"dynamics:{d}" for d in ("bounded_confidence", "social_judgement", "degroot", "friedkin_johnsen")),
         *(f"event:{e}" for e in ("post", "broadcast", "nudge", "mute", "ban", "join", "leave", "feed", "agenda")),
         *(f"feed:{f}" for f in ("mix", "chronological", "hot", "interest", "follow_first")),
@@ -31,6 +32,7 @@ KINDS = (
     "repost",
     "quote",
     "message",
+    "group",
     "like",
     "dislike",
     "follow",
@@ -38,6 +40,9 @@ KINDS = (
     "mute",
     "unmute",
     "report",
+    "hidden",
+    "search",
+    "trend",
     "join",
     "leave",
 )

@@ -18,8 +18,8 @@ _TOWARDS = {
 def sentence(kind: str, actor: str, *, target: str | None = None, text: str | None = None, parent_text: str | None = None) -> str:
     """The sentence of one episode; ids are written as `@id`.
 
-    actor, target: readable ids without `@`. text: what was written, kept whole. parent_text: what was answered, for reactions that
-    have no words of their own; cut to 80 characters.
+    actor, target: readable ids without `@`. text: what was written, kept whole. parent_text: what was reacted to, cut to 80 characters, for
+    kinds that have no words of their own; of a search, what was looked for.
     """
     who = f"@{actor.removeprefix('@')}"
     whom = f"@{target.removeprefix('@')}" if target else None
@@ -35,6 +35,18 @@ def sentence(kind: str, actor: str, *, target: str | None = None, text: str | No
             return f"{who} quoted {whom}{said}" if whom else f"{who} quoted a post{said}"
         case "message":
             return f"{who} told {whom}{said}" if whom else f"{who} said{said}"
+        case "group":
+            return f"{who} answered {whom} in a group{said}" if whom else f"{who} wrote in a group{said}"
+        case "search":
+            return f'{who} searched for "{parent_text}".' if parent_text else f"{who} searched."
+        case "trend":
+            return f"{who} looked at what is trending."
+        case "hidden":
+            return (
+                f'{who} had a post hidden after reports: "{_cut(parent_text)}"'
+                if parent_text
+                else f"{who} had a post hidden after reports."
+            )
         case _ if kind in _PLAIN:
             what = f"{whom}'s post" if whom else "a post"
             return f'{who} {_PLAIN[kind]} {what}: "{_cut(parent_text)}"' if parent_text else f"{who} {_PLAIN[kind]} {what}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-TEXT_KINDS = ("post", "reply", "repost", "quote", "message")
+TEXT_KINDS = ("post", "reply", "repost", "quote", "message", "group")
 """Kinds of episode that carry words: they are embedded and read by an extractor. The others are structure."""
 
 
@@ -28,7 +28,12 @@ EPISODES = _schema(
     ("tick", pa.int32(), False, "when it happened"),
     ("ordinal", pa.int32(), False, "order within the tick"),
     ("actor", pa.int32(), False, "agent that acted"),
-    ("kind", pa.string(), False, "post, reply, repost, quote, like, dislike, follow, unfollow, mute, message, join, leave, ..."),
+    (
+        "kind",
+        pa.string(),
+        False,
+        "post, reply, repost, quote, like, dislike, report, follow, unfollow, mute, message, group, search, trend, join, ...",
+    ),
     ("parent", pa.int64(), True, "episode that it answers, shares or reacts to"),
     ("root", pa.int64(), True, "first episode of the thread; itself for a post"),
     ("target", pa.int32(), True, "agent that it is aimed at"),

@@ -82,7 +82,10 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """How a session's posts are ranked: weights of the terms, all >= 0, and how many posts are shown."""
+    """How a session's posts are ranked: weights of the terms, all >= 0, and how many posts are shown.
+
+    `fade`: minutes after which recency has halved; None for the engine's default.
+    """
 
     kind: Literal["mix", "chronological", "hot", "interest", "follow_first"] = "mix"
     posts: int = 5
@@ -94,15 +97,37 @@ class Feed:
     explore: float = 0.2
     noise: float = 0.15
     horizon: int = 144
+    fade: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some residents who write to each other out of others' sight. All given conditions must hold; `share` of those who meet them belong to it."""
+
+    name: str
+    personas: tuple[str, ...] | None = None
+    agents: tuple[str, ...] | None = None
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What residents can do, and what they are shown."""
+    """What residents can do, and what they are shown.
+
+    `rates`: how often, by action, where it is not as in the engine. `hide_after`: reports after which a post is hidden. `results`: posts that
+    a search or a look at the trends shows. `trend_span`: ticks of acts that make a trend. `groups`: who shares a group; without any, groups of
+    about `group_size` form along the follow graph.
+    """
 
     kind: str = "microblog"
     actions: tuple[str, ...] = ("post", "reply", "repost", "quote", "like", "dislike", "follow", "unfollow", "mute")
     feed: Feed = field(default_factory=Feed)
+    rates: Mapping[str, float] = field(default_factory=dict)
+    hide_after: int = 5
+    results: int = 3
+    trend_span: int = 36
+    groups: tuple[Group, ...] = ()
+    group_size: int = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +161,17 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time. `minutes` is the length of a tick; `active` holds 24 weights by hour of day with mean 1, `weekday` 7 from Monday."""
+    """Time. `minutes` is the length of a tick; `active` holds 24 weights by hour of day with mean 1, `weekday` 7 from Monday.
+
+    `sessions`: visits of a resident a day in ticks of ten minutes, those within one tick counting as one; None for the engine's default.
+    """
 
     ticks: int = 480
     minutes: int = 60
     window: int = 120
     active: tuple[float, ...] | None = None
     weekday: tuple[float, ...] | None = None
+    sessions: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

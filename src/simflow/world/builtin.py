@@ -10,7 +10,7 @@ from simflow.world.settings import Settings
 from simflow.world.simulation import Simulation
 from simflow.world.society import Society
 
-VERSION = "builtin-world/1"
+VERSION = "builtin-world/2"
 
 
 class BuiltinEngine:
@@ -25,7 +25,7 @@ class BuiltinEngine:
 
     def __init__(self, cell: Cell, settings: Settings | None = None) -> None:
         self.cell = cell
-        self.settings = settings or Settings()
+        self.settings = settings or Settings.of(cell)
 
     def begin(self) -> State:
         """The society before tick 0."""

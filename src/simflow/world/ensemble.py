@@ -17,12 +17,12 @@ from simflow.ports import Progress, Step
 from simflow.world import founding, rendering
 from simflow.world.draws import I64, Ints
 from simflow.world.log import Columns, Log
-from simflow.world.posts import AUTHOR, TARGET, TICK, Posts
+from simflow.world.posts import AUTHOR, GROUP, TARGET, TICK, Posts
 from simflow.world.settings import Settings
 from simflow.world.simulation import Simulation
-from simflow.world.society import AGENT_COLUMNS, Society
+from simflow.world.society import AGENT_COLUMNS, ROW, Society
 
-_ROWS = tuple(name for name in AGENT_COLUMNS if name not in {"last", "follows", "mutes", "fired", "limit"})
+_ROWS = tuple(name for name in AGENT_COLUMNS if name not in {"last", "follows", "mutes", "fired", "limit", "member", "shown", "pulse"})
 
 
 class Ensemble:
@@ -37,7 +37,7 @@ class Ensemble:
                     f"'{cell.name}' differs from '{cells[0].name}' in more than its seed", hint="stack replicates of one variant"
                 )
         self.cells = tuple(cells)
-        self.settings = settings or Settings()
+        self.settings = settings or Settings.of(self.cells[0])
 
     def run(self, stop: int, progress: Progress | None = None) -> tuple[Step, ...]:
         """Ticks [0, stop) of each cell: what `BuiltinEngine` returns for it, in the order of the cells."""
@@ -66,6 +66,8 @@ def stack(societies: Sequence[Society]) -> Society:
         np.pad(np.where(one.follows < 0, -1, one.follows + start), ((0, 0), (0, width - one.follows.shape[1])), constant_values=-1)
         for one, start in zip(societies, starts.tolist(), strict=True)
     ]
+    most = np.array([max(one.member.shape[1], int(one.member.max(initial=-1)) + 1) for one in societies])
+    begin = (np.cumsum(most) - most).astype(np.int32)
     return Society(
         **arrays,
         follows=np.concatenate(follows).astype(np.int32),
@@ -73,9 +75,13 @@ def stack(societies: Sequence[Society]) -> Society:
         mutes=np.empty(0, np.int64),
         fired=np.empty((0, 3), np.int64),
         limit=societies[0].limit,
+        member=np.concatenate([np.where(one.member < 0, -1, one.member + first) for one, first in zip(societies, begin, strict=True)]),
+        shown=np.empty(0, np.int64),
+        pulse=np.empty((0, 2), np.int64),
         posts=Posts(),
         replicate=np.repeat(np.arange(len(sizes)), sizes).astype(np.int32),
         local=np.concatenate([np.arange(size) for size in sizes]).astype(np.int32),
+        group_start=begin,
     )
 
 
@@ -84,8 +90,8 @@ def alone(stacked: Society, log: Log, number: int) -> tuple[Society, Log]:
     mine = np.flatnonzero(stacked.replicate == number)
     local = np.append(stacked.local, -1)  # the last place answers for "nobody"
     own = {name: getattr(stacked, name)[mine] for name in _ROWS}
-    posts, row_of = _posts(stacked.posts, stacked.replicate, local, number)
-    last = stacked.last[mine]
+    posts, row_of = _posts(stacked.posts, stacked, local, number)
+    last, member = stacked.last[mine], stacked.member[mine]
     readers = np.isin(stacked.mutes >> 32, mine)
     pairs = stacked.mutes[readers]
     fired = stacked.fired[stacked.fired[:, 0] == number].copy()
@@ -97,9 +103,12 @@ def alone(stacked: Society, log: Log, number: int) -> tuple[Society, Log]:
         mutes=np.sort((local[pairs >> 32].astype(np.int64) << 32) | local[pairs & 0xFFFFFFFF]),
         fired=fired,
         limit=stacked.limit,
+        member=np.where(member < 0, -1, member - stacked.group_start[number]).astype(np.int32),
+        shown=_numbers(stacked, row_of, local, number),
+        pulse=_pulse(stacked.pulse, row_of),
         posts=posts,
     )
-    all_posts, row_of = _posts(log.posts, stacked.replicate, local, number)
+    all_posts, row_of = _posts(log.posts, stacked, local, number)
     apart = Log(all_posts)
     for name, agents in (("deeds", ("actor", "target")), ("views", ("reader",)), ("stances", ("agent",))):
         columns: Columns = getattr(log, name)
@@ -115,12 +124,24 @@ def alone(stacked: Society, log: Log, number: int) -> tuple[Society, Log]:
     return society, apart
 
 
-def _posts(posts: Posts, replicate: Ints, local: Ints, number: int) -> tuple[Posts, I64]:
+def _numbers(stacked: Society, row_of: I64, local: Ints, number: int) -> I64:
+    reader = stacked.shown >> 36
+    mine = stacked.replicate[reader] == number
+    return np.sort((local[reader[mine]].astype(np.int64) << 36) | row_of[stacked.shown[mine] & ROW])
+
+
+def _pulse(pulse: I64, row_of: I64) -> I64:
+    row = row_of[pulse[:, 1]]
+    return np.ascontiguousarray(np.stack([pulse[:, 0], row], axis=1)[row >= 0])
+
+
+def _posts(posts: Posts, stacked: Society, local: Ints, number: int) -> tuple[Posts, I64]:
     """The posts of one replicate, and the row there of each row here (-1: of another)."""
     rows = posts.rows
-    keep = replicate[rows[:, AUTHOR]] == number
+    keep = stacked.replicate[rows[:, AUTHOR]] == number
     own = rows[keep]
     own[:, AUTHOR] = local[own[:, AUTHOR]]
     own[:, TARGET] = local[own[:, TARGET]]
+    own[:, GROUP] = np.where(own[:, GROUP] < 0, -1, own[:, GROUP] - stacked.group_start[number])
     row_of = np.where(keep, np.cumsum(keep) - 1, -1)
     return Posts(own, int(own[-1, TICK]) + 1 if len(own) else 0), row_of

@@ -13,7 +13,7 @@ import numpy as np
 from simflow.errors import BadInput
 from simflow.plan import Feed
 from simflow.world.draws import F64, GRID, I64, Bools, Draws, Ints
-from simflow.world.posts import AUTHOR, BOOST, HEAT, ID, STANCE, TICK, TOPIC, Posts
+from simflow.world.posts import AUTHOR, BOOST, HEAT, ID, REPORTS, STANCE, TICK, TOPIC, Posts
 from simflow.world.settings import Settings
 from simflow.world.society import Society
 
@@ -42,15 +42,16 @@ class Ranking:
     horizon: Ints
     hot: Ints
     explore: Ints
-    fade: float
+    fade: F64
+    hide: int
     most_hot: int
     most_explored: int
     single: dict[str, float]
 
     @classmethod
-    def of_feeds(cls, feeds: Sequence[Feed], of: Ints, horizon: int, pool: int, fade: float) -> Ranking:
-        """Compile feeds; none looks back further than `horizon` ticks. fade: the part of the age that halves recency in a tick."""
-        plain = [_weights(feed, pool) for feed in feeds]
+    def of_feeds(cls, feeds: Sequence[Feed], of: Ints, horizon: int, settings: Settings, minutes: int, hide: int = 0) -> Ranking:
+        """Compile feeds; none looks back further than `horizon` ticks. minutes: of a tick. hide: reports from which on a post is hidden; 0: never."""
+        plain = [_weights(feed, settings.pool) | {"fade": minutes / (feed.fade or settings.fade_minutes)} for feed in feeds]
         columns = {name: np.array([row[name] for row in plain], dtype=np.float64) for name in plain[0]}
         for feed in feeds:
             if not 1 <= feed.posts <= MOST:
@@ -62,7 +63,7 @@ class Ranking:
             horizon=np.array([min(feed.horizon, horizon) for feed in feeds], dtype=np.int64),
             hot=hot,
             explore=explore,
-            fade=fade,
+            hide=hide,
             most_hot=int(hot.max()),
             most_explored=int(explore.max()),
             single={name: float(column[0]) for name, column in columns.items()},
@@ -78,6 +79,14 @@ class Shown:
     row: Ints
     rank: Ints
     post: I64
+
+
+def arranged(posts: Posts, *parts: tuple[Ints, Ints]) -> Shown:
+    """One feed a reader out of parts, each (reader, row), in the order of the parts."""
+    reader, row = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(reader, kind="stable")
+    reader, row = reader[order], row[order]
+    return Shown(reader, row, np.arange(len(reader)) - np.searchsorted(reader, reader), posts.table[row])
 
 
 def _weights(feed: Feed, pool: int) -> dict[str, float]:
@@ -177,6 +186,8 @@ def rank(
     who, row = key >> 40, (key >> 1) & _ROW
     reader, post = agents[who], posts.table[row]
     keep = (post[:, AUTHOR] != reader) & (post[:, BOOST] < 2)
+    if ranking.hide:
+        keep &= post[:, REPORTS] < ranking.hide
     if len(society.mutes):
         keep &= ~pairs(society.mutes, reader, post[:, AUTHOR])
     if hidden is not None:
@@ -218,7 +229,7 @@ def _scores(
     affinity = interest + weigh["similarity"] * (alike - interest)
     if len(topic) and int(topic.min()) < 0:
         affinity = np.where(topic < 0, 0.5, affinity)
-    score = weigh["recency"] / (1.0 + (tick - post[:, TICK]) * ranking.fade) + weigh["popularity"] * (heat / (heat + 8.0))
+    score = weigh["recency"] / (1.0 + (tick - post[:, TICK]) * weigh["fade"]) + weigh["popularity"] * (heat / (heat + 8.0))
     score += weigh["affinity"] * affinity
     score += (weigh["follow"] + settings.boost * (post[:, BOOST] == 1)) * follows
     score += weigh["noise"] * draws.pair_unit("feed", tick, reader, post[:, ID])

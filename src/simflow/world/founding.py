@@ -8,7 +8,7 @@ import numpy as np
 
 from simflow.errors import BadInput
 from simflow.plan import Cell, Voice
-from simflow.world import names, network, population
+from simflow.world import groups, names, network, population
 from simflow.world.draws import Draws, Ints, name_key
 from simflow.world.population import NEVER, VOICE, Residents, Roster
 from simflow.world.posts import Posts
@@ -45,6 +45,11 @@ def found(cell: Cell, settings: Settings) -> Society:
     for voice in cell.voices:
         society.add_voice(name_key(voice.name), 0, 1.0)
     society.follows = table.astype(np.int32)
+    society.member = np.pad(
+        groups.found(cell, draws, persona, table[:count], lambda ids, what: _named(cell, draws, person, ids, what)),
+        ((0, voices), (0, 0)),
+        constant_values=-1,
+    )
     society.authority = authority(society.follows, society.count)
     return society
 
@@ -143,5 +148,8 @@ def _empty(topics: int, cap: int, recent: int) -> Society:
         mutes=np.empty(0, np.int64),
         fired=np.empty((0, 3), np.int64),
         limit=np.zeros(1, np.int64),
+        member=np.empty((0, 0), np.int32),
+        shown=np.empty(0, np.int64),
+        pulse=np.empty((0, 2), np.int64),
         posts=Posts(),
     )

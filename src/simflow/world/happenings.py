@@ -15,7 +15,7 @@ from simflow.world.feed import Ranking
 from simflow.world.founding import NEWSROOM
 from simflow.world.log import Log
 from simflow.world.opinion import ONE
-from simflow.world.posts import AUTHOR, BOOST, EVENT, ID, KIND, RELATION, ROOT, STANCE, TICK, TOPIC, WORDS, WORDS_KIND, blank
+from simflow.world.posts import AUTHOR, BOOST, EVENT, ID, KIND, PRIVATE, RELATION, ROOT, STANCE, TICK, TOPIC, WORDS, WORDS_KIND, blank
 from simflow.world.reactions import ANNOUNCEMENT, JOIN, LEAVE
 from simflow.world.registry import Registry
 from simflow.world.settings import Settings
@@ -37,6 +37,7 @@ class Happenings:
         self.by_key = {name_key(e.name): e for e in cell.events}
         self.base_feeds = [cell.platform.feed, *(p.feed or cell.platform.feed for p in cell.personas)]
         self.horizon = max(feed.horizon for feed in self.base_feeds)
+        self.hide = cell.platform.hide_after if "report" in cell.platform.actions else 0
         self.draws: Draws = society.draws(seeds)
         self.announced: list[I64] = []
         self.everybody: Ints = np.empty(0, np.int64)
@@ -44,6 +45,7 @@ class Happenings:
         self.phase: Ints = np.empty(0, np.int8)
         self.places: list[Ints] = []
         self.hidden: Bools | None = None
+        self.here: Bools = np.empty(0, dtype=bool)
         self.salience: F64 = np.ones(len(cell.topics))
         self.ranking: Ranking
         self._changes: frozenset[int] = frozenset()
@@ -132,8 +134,8 @@ class Happenings:
         self.places = [self.everybody[whose == k] for k in range(len(self.seeds))]
         self.hidden = hidden if hidden.any() else None
         self.salience = salience
-        fade = self.cell.clock.minutes / self.settings.fade_minutes
-        self.ranking = Ranking.of_feeds(feeds, reads, self.horizon, self.settings.pool, fade)
+        self.here = here
+        self.ranking = Ranking.of_feeds(feeds, reads, self.horizon, self.settings, self.cell.clock.minutes, self.hide)
 
     def _fire(self, tick: int) -> bool:
         if not self._triggers:
@@ -142,7 +144,8 @@ class Happenings:
         for replicate in range(len(self.seeds)):
             for event in self.timeline.waiting(tick, fired_ticks(self.society, replicate)):
                 span = self.society.posts.span(tick - 1)
-                author = self.society.posts.table[span.start : span.stop, AUTHOR]
+                posts = self.society.posts.table[span.start : span.stop]
+                author = posts[posts[:, BOOST] < PRIVATE, AUTHOR]
                 recent = int((self.society.replicate[author] == replicate).sum()) if len(self.society.replicate) else len(author)
                 if event.when is not None and holds(event.when, self.society, self.places[replicate], self.topics, recent):
                     new.append((replicate, name_key(event.name), tick))

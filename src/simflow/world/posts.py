@@ -25,9 +25,11 @@ COLUMNS = (
     "event",  # key of the event that the words come from, 0 without
     "person",  # place of a person whose own words these are, -1 without
     "saying",  # which of that person's words
-    "boost",  # 1: pushed to followers by the platform; 2: shown to its whole audience at once, and never in a feed
+    "boost",  # 1: pushed to followers by the platform; 2: shown to its whole audience at once; 3: a message or in a group; 2 and 3 never in a feed
     "parent",  # content key of what it answers, quotes or shares, -1 without
-    "target",  # row of the parent's author, -1 without
+    "target",  # row of the parent's author, or of whom a message is for; -1 without
+    "reports",  # of these words, wherever they were seen
+    "group",  # that it was written to, -1 for none
 )
 (
     ID,
@@ -47,7 +49,11 @@ COLUMNS = (
     BOOST,
     PARENT,
     TARGET,
+    REPORTS,
+    GROUP,
 ) = range(len(COLUMNS))
+PRIVATE = 3
+"""Boost of what only its recipient, or a group, is shown."""
 
 
 class Posts:
@@ -125,5 +131,5 @@ class Posts:
 def blank(count: int) -> npt.NDArray[np.int64]:
     """Rows to be filled: own words, no parent, no event."""
     rows = np.zeros((count, len(COLUMNS)), np.int64)
-    rows[:, [PERSON, SAYING, PARENT, TARGET]] = -1
+    rows[:, [PERSON, SAYING, PARENT, TARGET, GROUP]] = -1
     return rows

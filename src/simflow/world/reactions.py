@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from simflow.world.draws import GRID, I64, Draws, Ints
-from simflow.world.posts import ID, STANCE, TOPIC
+from simflow.world.posts import BOOST, ID, KIND, PRIVATE, STANCE, TOPIC
 from simflow.world.settings import Settings
 from simflow.world.society import Society
 
-KINDS = ("post", "reply", "repost", "quote", "like", "dislike", "follow", "unfollow", "mute", "join", "leave", "announcement")
-"""Kinds by the code that is part of an episode's key; an announcement is a post that an event made."""
+KINDS = (
+    *("post", "reply", "repost", "quote", "like", "dislike", "follow", "unfollow", "mute", "join", "leave", "announcement"),
+    *("report", "message", "group", "search", "trend", "hidden"),
+)
+"""Kinds by code; an announcement is a post that an event made, hidden what reports brought about."""
 POST, REPLY, REPOST, QUOTE, LIKE, DISLIKE, FOLLOW, UNFOLLOW, MUTE, JOIN, LEAVE, ANNOUNCEMENT = range(12)
+REPORT, MESSAGE, TO_GROUP, SEARCH, TREND, HIDDEN = range(12, 18)
 NOTHING = -1
 _CODES = np.array([LIKE, DISLIKE, REPLY, REPOST, QUOTE, NOTHING])
 
@@ -63,6 +67,27 @@ def react(society: Society, draws: Draws, settings: Settings, rates: Rates, tick
         at = np.flatnonzero(kind == code)
         kind[at[1:][reader[at[1:]] == reader[at[:-1]]]] = NOTHING
     return kind
+
+
+def settle(draws: Draws, rates: Rates, tick: int, reader: Ints, post: I64, kind: Ints) -> Ints:
+    """Reactions as this platform has them: some dislikes become reports, and what is private stays so.
+
+    A message or a post in a group can be answered, where it stands; it cannot be shared, and a message cannot be liked. Overwrites `kind`.
+    """
+    if rates.of[REPORT] > 0.0:
+        angry = np.flatnonzero(kind == DISLIKE)
+        told = draws.pair_unit("report", tick, reader[angry], post[angry, ID]) < rates.of[REPORT]
+        kind[angry[told]] = REPORT
+    if rates.of[MESSAGE] > 0.0 or rates.of[TO_GROUP] > 0.0:
+        mail = np.flatnonzero((post[:, BOOST] == PRIVATE) & (kind >= 0))
+        kind[mail] = in_private(post[mail, KIND], kind[mail])
+    return kind
+
+
+def in_private(written: Ints, kind: Ints) -> Ints:
+    """What each reaction `kind` to a message or a post in a group is there; -1 for what cannot be. written: MESSAGE or TO_GROUP."""
+    kept = (written == TO_GROUP) & np.isin(kind, (LIKE, DISLIKE, REPORT))
+    return np.where(kind == REPLY, written, np.where(kept, kind, NOTHING))
 
 
 def first_each(reader: Ints, flag: Ints) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simflow.errors import BadInput
 from simflow.plan import Cell, Event
-from simflow.world import names, population
+from simflow.world import groups, names, population
 from simflow.world.draws import Bools, Draws, Ints, name_key
 from simflow.world.founding import NEWSROOM
 from simflow.world.settings import Settings
@@ -62,6 +62,11 @@ class Registry:
         for voice in np.flatnonzero(self.mine(replicate) & (society.persona < 0)).tolist():
             name, share = shares.get(int(society.voice[voice]), (NEWSROOM, self.settings.newsroom))
             society.follow(rows[population.followers(draws, name, share, local) - at], voice)
+        if self.cell.platform.groups and society.member.shape[1]:
+            own = groups.members(self.cell, draws, local, np.full(count, persona))
+            society.member[rows] = np.where(own < 0, -1, own + society.group_start[replicate])
+        elif society.member.shape[1]:
+            society.member[rows, 0] = groups.along(draws, local, society.follows[rows], np.append(society.member[:, 0], -1)[:, None])
         return rows
 
     def newsroom(self, tick: int, replicate: int) -> int:

@@ -17,12 +17,30 @@ from simflow.world.language import Grammar
 from simflow.world.log import Log, Table
 from simflow.world.population import Roster
 from simflow.world.posts import EVENT, ID, PERSON, RELATION, SAYING, STANCE, TOPIC, WORDS, WORDS_KIND, Posts
-from simflow.world.reactions import ANNOUNCEMENT, DISLIKE, FOLLOW, KINDS, LIKE, MUTE, POST, QUOTE, REPLY, REPOST, UNFOLLOW
+from simflow.world.reactions import (
+    ANNOUNCEMENT,
+    DISLIKE,
+    FOLLOW,
+    HIDDEN,
+    KINDS,
+    LIKE,
+    MESSAGE,
+    MUTE,
+    POST,
+    QUOTE,
+    REPLY,
+    REPORT,
+    REPOST,
+    SEARCH,
+    TO_GROUP,
+    UNFOLLOW,
+)
 from simflow.world.society import Society
+from simflow.world.writing import ALONE
 
-_TEXT = (POST, REPLY, REPOST, QUOTE, ANNOUNCEMENT)
+_TEXT = (POST, REPLY, REPOST, QUOTE, ANNOUNCEMENT, MESSAGE, TO_GROUP)
 _NAMES = tuple("post" if kind == "announcement" else kind for kind in KINDS)
-_SIGNS = {LIKE: 1, REPOST: 1, FOLLOW: 1, DISLIKE: -1, UNFOLLOW: -1, MUTE: -1}
+_SIGNS = {LIKE: 1, REPOST: 1, FOLLOW: 1, DISLIKE: -1, UNFOLLOW: -1, MUTE: -1, REPORT: -1}
 
 
 class Words:
@@ -81,9 +99,11 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
     for at, text in zip(spoken.tolist(), own, strict=True):
         texts[at] = text
     quoted: list[str | None] = [None] * count
-    reacted = np.flatnonzero(np.isin(acts["kind"], (LIKE, DISLIKE)))
+    reacted = np.flatnonzero(np.isin(acts["kind"], (LIKE, DISLIKE, REPORT, HIDDEN)))
     for at, text in zip(reacted.tolist(), words.write(words.rows(acts["parent"][reacted]))[0], strict=True):
         quoted[at] = text
+    for at in np.flatnonzero(acts["kind"] == SEARCH).tolist():
+        quoted[at] = cell.topics[acts["topic"][at]].name
     kinds = [_NAMES[k] for k in acts["kind"].tolist()]
     columns = zip(kinds, acts["actor"].tolist(), acts["target"].tolist(), texts, quoted, strict=True)
     sentences = [
@@ -147,9 +167,9 @@ def relations_table(acts: Table, words: Words) -> pa.Table:
     label = np.zeros(len(acts["id"]), np.int8)
     for kind, sign in _SIGNS.items():
         label[acts["kind"] == kind] = sign
-    answers = np.flatnonzero((acts["kind"] == REPLY) | (acts["kind"] == QUOTE))
+    answers = np.flatnonzero(np.isin(acts["kind"], (REPLY, QUOTE, MESSAGE, TO_GROUP)))
     label[answers] = words.posts.table[words.rows(acts["id"][answers]), RELATION]
-    keep = acts["target"] >= 0
+    keep = (acts["target"] >= 0) & (label != ALONE)  # a message that answers nothing says nothing about whom it is for
     return pa.table(
         {
             "tick": acts["tick"][keep],

@@ -1,10 +1,13 @@
-"""The engine's own constants: chosen, not fitted, unless docs/science.md names a source. A scenario cannot change them; a test can."""
+"""The engine's own constants: chosen, not fitted, unless docs/science.md names a source. A scenario sets some of them; a test can set all."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
+
+from simflow.plan import Cell
 
 _WAKING = (0.05,) * 6 + (0.4,) * 3 + (0.7,) * 10 + (1.5,) * 4 + (0.5,)
 WAKING = tuple(w * 24 / sum(_WAKING) for w in _WAKING)
@@ -26,6 +29,11 @@ class Settings:
     follow: float = 0.06
     unfollow: float = 0.10
     mute: float = 0.01
+    report: float = 0.05
+    message: float = 0.03
+    group: float = 0.05
+    search: float = 0.05
+    trend: float = 0.10
     attention: int = 5
     pool: int = 20
     recent: int = 3
@@ -36,6 +44,14 @@ class Settings:
     disagree: float = 0.80
     newsroom: float = 0.8
     chunk: int = 4096
+
+    @classmethod
+    def of(cls, cell: Cell) -> Settings:
+        """As a cell has them."""
+        settings = dataclasses.replace(cls(), **cell.platform.rates)
+        if cell.clock.sessions is None:
+            return settings
+        return dataclasses.replace(settings, sessions=cell.clock.sessions / 144.0)
 
     def rate(self, minutes: int) -> float:
         """Mean sessions in a tick of `minutes`: grows with the square root, since the visits of one long tick are one session."""

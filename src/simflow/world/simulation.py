@@ -8,12 +8,12 @@ import numpy as np
 
 from simflow.plan import Cell
 from simflow.ports import Progress
-from simflow.world import feed, opinion
+from simflow.world import feed, looking, mail, moderation, opinion
 from simflow.world.draws import F64, Draws, Ints
 from simflow.world.happenings import Happenings
 from simflow.world.log import Log
 from simflow.world.opinion import Moved
-from simflow.world.reactions import Rates, react
+from simflow.world.reactions import MESSAGE, TO_GROUP, Rates, react, settle
 from simflow.world.settings import WAKING, Settings
 from simflow.world.society import Society
 from simflow.world.writing import Desk
@@ -38,6 +38,8 @@ class Simulation:
         self.log = Log.after(society.posts)
         self.happenings = Happenings(cell, self.seeds, society, settings, self.log)
         self.hours = np.array(cell.clock.active or WAKING, dtype=np.float64)
+        self.private = self.rates.of[MESSAGE] > 0.0 or self.rates.of[TO_GROUP] > 0.0
+        self.looked: list[looking.Look] = []
         self.weekdays = np.array(cell.clock.weekday or (1.0,) * 7, dtype=np.float64)
 
     def run(self, start: int, stop: int, progress: Progress | None = None) -> Log:
@@ -65,10 +67,10 @@ class Simulation:
         nudged = self.happenings.at(tick)
         draws = self.happenings.draws
         active = self._active(tick, draws)
-        shown = self._shown(tick, draws, active)
-        readers = active
+        shown, readers = self._shown(tick, draws, active), active
         if pushed := self.happenings.broadcasts(tick):
-            shown = self._merged(shown, pushed)
+            first = [(audience, np.full(len(audience), row)) for row, audience in pushed]
+            shown = feed.arranged(society.posts, *first, (shown.reader, shown.row))
             readers = np.union1d(active, shown.reader)
         if len(readers):
             moved = self.moved(readers, np.searchsorted(readers, shown.reader), shown)
@@ -89,9 +91,13 @@ class Simulation:
             self._log_nudged(tick, readers, moved if len(readers) else None, nudged)
         desk = self.desk(self.cell, self.settings, self.rates, society, draws, self.log, tick)
         desk.announce(self.happenings.announced)
+        for look in self.looked:
+            desk.look(look.kind, look.agents, look.topic)
         if len(readers):
             self.write(desk, active, shown, kind)
         desk.commit()
+        if self.happenings.hide:
+            moderation.count(desk, self.happenings.hide)
         society.seen[active] = tick
 
     def moved(self, readers: Ints, who: Ints, shown: feed.Shown) -> Moved:
@@ -103,13 +109,20 @@ class Simulation:
         del active
         ranking = self.happenings.ranking
         length = ranking.posts[ranking.of[shown.reader]]
-        return react(self.society, self.happenings.draws, self.settings, self.rates, tick, shown.reader, shown.post, length)
+        draws = self.happenings.draws
+        kind = react(self.society, draws, self.settings, self.rates, tick, shown.reader, shown.post, length)
+        return settle(draws, self.rates, tick, shown.reader, shown.post, kind)
 
     def write(self, desk: Desk, active: Ints, shown: feed.Shown, kind: Ints) -> None:
         """What those who had a session add."""
         desk.react(shown, kind)
         salience = self.happenings.salience
-        desk.post(active, salience[self.society.replicate[active]] if len(self.society.replicate) else salience)
+        salience = salience[self.society.replicate[active]] if len(self.society.replicate) else salience
+        desk.post(active, salience)
+        if self.private:
+            hidden, here = self.happenings.hidden, self.happenings.here
+            heard = np.ones(len(active), dtype=bool) if hidden is None else ~hidden[active]
+            mail.send(desk, active[heard], here, np.broadcast_to(salience, (len(active), salience.shape[1]))[heard])
 
     def _active(self, tick: int, draws: Draws) -> Ints:
         minutes = tick * self.cell.clock.minutes
@@ -145,18 +158,15 @@ class Simulation:
             )
             for at in range(0, max(1, len(active)), self.settings.chunk)
         ]
-        if len(parts) == 1:
-            return parts[0]
-        return feed.Shown(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("reader", "row", "rank", "post")))
-
-    def _merged(self, shown: feed.Shown, pushed: list[tuple[int, Ints]]) -> feed.Shown:
-        """Broadcasts come first in each feed, in their order."""
-        reader = np.concatenate([*(audience for _, audience in pushed), shown.reader])
-        row = np.concatenate([*(np.full(len(audience), row) for row, audience in pushed), shown.row])
-        order = np.argsort(reader, kind="stable")
-        reader, row = reader[order], row[order]
-        rank = np.arange(len(reader)) - np.searchsorted(reader, reader)
-        return feed.Shown(reader, row, rank, self.society.posts.table[row])
+        names = ("reader", "row", "rank", "post")
+        shown = parts[0] if len(parts) == 1 else feed.Shown(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
+        if looking.wanted(self.rates):
+            platform = self.cell.platform
+            self.looked = looking.looks(society, draws, self.rates, ranking, tick, platform.trend_span, active, happenings.hidden)
+            shown = looking.beside(society, ranking, tick, shown, self.looked, platform.results)
+        if self.private and (waiting := mail.inbox(society, ranking, tick, active, happenings.hidden)):
+            shown = feed.arranged(society.posts, waiting, (shown.reader, shown.row))
+        return shown
 
     def _log_nudged(self, tick: int, readers: Ints, moved: Moved | None, nudged: dict[str, Ints]) -> None:
         """One row for each agent and topic, of what a session and what a nudge did."""

@@ -12,6 +12,8 @@ from simflow.world.draws import F64, I64, Draws, Ints
 from simflow.world.population import NEVER, VOICE, Residents
 from simflow.world.posts import Posts
 
+ROW = (1 << 36) - 1
+"""The part of a number of `Society.shown` that is a row."""
 SPARE = 8
 """Places that each resident has for following more accounts than at the start."""
 
@@ -20,7 +22,10 @@ SPARE = 8
 class Society:
     """Arrays of one row an agent, in the order of arrival; `last` has one row more, for "nobody" (-1).
 
-    `limit` (1,) is how many accounts one may come to follow; the table of followees may be wider. With replicates stacked, rows are replicate after replicate (later arrivals at the end): `replicate` and `local` say whose and which.
+    `limit` (1,) is how many accounts one may come to follow; the table of followees may be wider. `member` (agents, places) holds groups, -1 where
+    free. `shown`, sorted, holds reader << 36 | row of what was shown, and `pulse` (acts, 2) the tick and row of what was acted on, each only
+    where the platform needs it and as long as the post can be read. With replicates stacked, rows are replicate after replicate (later
+    arrivals at the end): `replicate` and `local` say whose and which, `group_start` where the groups of each begin.
     """
 
     persona: Ints
@@ -48,9 +53,13 @@ class Society:
     mutes: I64
     fired: I64
     limit: Ints
+    member: Ints
+    shown: I64
+    pulse: I64
     posts: Posts
     replicate: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     local: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    group_start: Ints = field(default_factory=lambda: np.zeros(1, np.int32))
 
     @property
     def count(self) -> int:
@@ -77,6 +86,7 @@ class Society:
         self.said = np.concatenate([self.said, np.zeros(count, np.int32)])
         self.follows = np.concatenate([self.follows, np.full((count, cap), -1, np.int32)])
         self.last = np.concatenate([self.last, np.full((count, self.last.shape[1]), -1, np.int64)])
+        self.member = np.concatenate([self.member, np.full((count, self.member.shape[1]), -1, np.int32)])
         return np.arange(first, first + count)
 
     def add_voice(self, key: int, tick: int, authority: float) -> int:
@@ -117,6 +127,8 @@ class Society:
         """Drop posts before a tick."""
         if cut := self.posts.drop_before(before):
             self.last = np.where(self.last >= cut, self.last - cut, -1)
+            self.shown = self.shown[(self.shown & ROW) >= cut] - cut
+            self.pulse = self.pulse[self.pulse[:, 1] >= cut] - np.array([0, cut])
 
     def state(self) -> State:
         """As plain arrays; the same society gives the same bytes."""
@@ -132,7 +144,7 @@ class Society:
         return cls(**{name: state[name].copy() for name in AGENT_COLUMNS}, posts=Posts(state["posts"], tick))
 
 
-AGENT_COLUMNS = tuple(f.name for f in fields(Society) if f.name not in {"posts", "replicate", "local"})
+AGENT_COLUMNS = tuple(f.name for f in fields(Society) if f.name not in {"posts", "replicate", "local", "group_start"})
 """Arrays of a state that are not posts."""
 
 

@@ -37,7 +37,7 @@ class SpokenEngine:
 
     def __init__(self, cell: Cell, speaker: Speaker | None = None, settings: Settings | None = None) -> None:
         self.cell = cell
-        self.settings = settings or Settings()
+        self.settings = settings or Settings.of(cell)
         self.speaker = speaker or _speaker(cell)
         self.personas = np.array([(p.engine or cell.models.engine) == ENGINE for p in cell.personas], dtype=bool)
 

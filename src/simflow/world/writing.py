@@ -14,12 +14,15 @@ from simflow.world.posts import (
     BOOST,
     COLUMNS,
     EVENT,
+    GROUP,
     HEAT,
     ID,
     KIND,
     PARENT,
     PERSON,
+    PRIVATE,
     RELATION,
+    REPORTS,
     ROOT,
     SAYING,
     STANCE,
@@ -30,19 +33,48 @@ from simflow.world.posts import (
     WORDS_KIND,
     blank,
 )
-from simflow.world.reactions import ANNOUNCEMENT, DISLIKE, FOLLOW, LIKE, MUTE, POST, QUOTE, REPLY, REPOST, UNFOLLOW, Rates, first_each
+from simflow.world.reactions import (
+    ANNOUNCEMENT,
+    DISLIKE,
+    FOLLOW,
+    HIDDEN,
+    LIKE,
+    MESSAGE,
+    MUTE,
+    POST,
+    QUOTE,
+    REPLY,
+    REPORT,
+    REPOST,
+    SEARCH,
+    TO_GROUP,
+    TREND,
+    UNFOLLOW,
+    Rates,
+    first_each,
+)
 from simflow.world.settings import Settings
 from simflow.world.society import Society
 from simflow.world.timeline import topic_in
 
 ALONE = 2
 """Relation of what answers nobody."""
-_ANSWERS = np.array([REPLY, QUOTE, REPOST])
+_ANSWERS = np.array([REPLY, QUOTE, MESSAGE, TO_GROUP, REPOST])
+_WITHOUT_WORDS = {SEARCH: 0, TREND: 1, HIDDEN: 2}
+"""Kinds that share the last code of a content key, by the first of their slots."""
 
 
 def key(local: Ints, tick: int, kind: Ints | int, slot: Ints | int = 0) -> I64:
     """Content keys: agent (26 bits), tick (24), kind (4), slot (9). At most one episode each."""
+    if isinstance(kind, int) and kind in _WITHOUT_WORDS:
+        kind, slot = SEARCH, _WITHOUT_WORDS[kind] + slot
     return (local.astype(np.int64) << 37) | (tick << 13) | (np.asarray(kind, np.int64) << 9) | slot
+
+
+def drawn(draws: Draws, purpose: str, tick: int, agents: Ints, pull: F64) -> Ints:
+    """A topic for each of `agents`, in proportion to what `pull`, (agents, topics), adds up to."""
+    aim = draws.unit(purpose, tick, agents) * pull[:, -1]
+    return np.minimum((pull <= aim[:, None]).sum(axis=1), pull.shape[1] - 1)
 
 
 class Desk:
@@ -54,6 +86,8 @@ class Desk:
         self._posts: list[I64] = []
         self._follow: tuple[Ints, Ints] | None = None
         self._unfollow: tuple[Ints, Ints] | None = None
+        self._acted: list[Ints] = []
+        self._reported: list[tuple[I64, Ints]] = []
 
     def announce(self, rows: list[I64]) -> None:
         """Posts that events make, before everything else."""
@@ -69,18 +103,30 @@ class Desk:
         author, pull = active[wants], pull[wants]
         if not len(author):
             return
-        aim = draws.unit("topic", tick, author) * pull[:, -1]
-        topic = np.minimum((pull <= aim[:, None]).sum(axis=1), pull.shape[1] - 1)
-        rows = blank(len(author))
-        rows[:, ID] = rows[:, ROOT] = rows[:, WORDS] = key(self._local(author), tick, POST)
-        rows[:, AUTHOR] = author
-        rows[:, TICK] = tick
-        rows[:, TOPIC] = topic
-        rows[:, RELATION] = ALONE
+        rows = self._rows(author, POST, drawn(draws, "topic", tick, author, pull))
         if self.cell.people:
             self._own_words(rows)
         rows[:, STANCE] = self._said(author, rows[:, TOPIC], POST)
         self._posts.append(rows)
+
+    def in_private(self, author: Ints, kind: int, salience: F64, to: Ints, group: Ints) -> None:
+        """Messages to `to`, or posts in `group`; the other is -1. salience: (authors, topics)."""
+        if not len(author):
+            return
+        pull = np.cumsum(self.society.interests[author] * salience, axis=1)
+        rows = self._rows(author, kind, drawn(self.draws, f"topic/{kind}", self.tick, author, pull))
+        rows[:, KIND] = rows[:, WORDS_KIND] = kind
+        rows[:, BOOST] = PRIVATE
+        rows[:, TARGET], rows[:, GROUP] = to, group
+        rows[:, STANCE] = self._said(author, rows[:, TOPIC], kind)
+        self._posts.append(rows)
+
+    def look(self, kind: int, agents: Ints, topic: Ints) -> None:
+        """That somebody searched for a topic, or looked at the trends."""
+        ids = key(self._local(agents), self.tick, kind)
+        self.log.deeds.add(
+            len(agents), id=ids, tick=self.tick, kind=kind, actor=agents, parent=-1, root=-1, target=-1, topic=topic, event=0
+        )
 
     def react(self, shown: Shown, kind: Ints) -> None:
         """Reactions to what was shown."""
@@ -89,7 +135,7 @@ class Desk:
             return
         code = kind[at]
         self._answer(shown, at, code)
-        liked = (code == LIKE) | (code == DISLIKE)
+        liked = (code == LIKE) | (code == DISLIKE) | (code == REPORT)
         chosen, code = at[liked], code[liked]
         reader, post = shown.reader[chosen], shown.post[chosen]
         self.log.deeds.add(
@@ -104,15 +150,19 @@ class Desk:
             topic=post[:, TOPIC],
             event=0,
         )
-        np.add.at(self.society.posts.column(HEAT), shown.row[chosen], np.where(code == LIKE, 1, -1))
+        self._reported.append((post[code == REPORT, WORDS], reader[code == REPORT]))
+        heat = np.where(code == LIKE, 1, -1) * (post[:, BOOST] != PRIVATE)
+        np.add.at(self.society.posts.column(HEAT), shown.row[chosen], heat)
         moved = kind[at]
+        if self.rates.of[TREND] > 0.0:
+            self._acted.append(shown.row[at[(shown.post[at, BOOST] != PRIVATE) & (moved != REPORT)]])
         self._tie(shown, at[(moved == LIKE) | (moved == REPOST)], FOLLOW)
-        angry = at[moved == DISLIKE]
+        angry = at[(moved == DISLIKE) | (moved == REPORT)]
         self._tie(shown, angry, UNFOLLOW)
         self._tie(shown, angry, MUTE)
 
     def commit(self) -> None:
-        """Give rows to the posts and change the follow graph."""
+        """Give rows to the posts, change the follow graph, count acts and reports."""
         society = self.society
         society.posts.mark(self.tick)
         self.log.posts.mark(self.tick)
@@ -122,13 +172,24 @@ class Desk:
             order = np.argsort(((rows[:, KIND] != ANNOUNCEMENT) << 62) | (rows[:, AUTHOR] << 13) | (rows[:, ID] & 0x1FFF), kind="stable")
             rows = rows[order]
             self.log.posts.append(rows)
-            self._remember(rows[:, AUTHOR], society.posts.append(rows))
+            at = society.posts.append(rows)
+            public = rows[:, BOOST] != PRIVATE
+            self._remember(rows[public, AUTHOR], at[public])
         if self._unfollow is not None:
             reader, author = self._unfollow
             society.follows[reader, (society.follows[reader] == author[:, None]).argmax(axis=1)] = -1
         if self._follow is not None:
             reader, author = self._follow
             society.follows[reader, (society.follows[reader] < 0).argmax(axis=1)] = author
+        if self._acted:
+            rows = np.sort(np.concatenate(self._acted))
+            society.pulse = np.concatenate([society.pulse, np.stack([np.full(len(rows), self.tick), rows], axis=1)])
+
+    @property
+    def reported(self) -> tuple[I64, Ints]:
+        """(content key of the words, who) of each report."""
+        nothing = np.empty(0, np.int64)
+        return np.concatenate([nothing, *(r[0] for r in self._reported)]), np.concatenate([nothing, *(r[1] for r in self._reported)])
 
     def _answer(self, shown: Shown, at: Ints, code: Ints) -> None:
         parts = [np.flatnonzero(code == kind) for kind in _ANSWERS]
@@ -139,17 +200,18 @@ class Desk:
         at = at[chosen]
         author, row, parent = shown.reader[at], shown.row[at], shown.post[at]
         rows = parent.copy()
-        ids = key(self._local(author), self.tick, kind)
+        private = parent[:, BOOST] == PRIVATE
+        ids = key(self._local(author), self.tick, kind, private.astype(np.int64))
         rows[:, ID] = ids
         rows[:, AUTHOR] = author
         rows[:, TICK] = self.tick
         rows[:, KIND] = kind
         rows[:, HEAT] = 0
-        rows[:, BOOST] = 0
+        rows[:, BOOST] = np.where(private, PRIVATE, 0)
         rows[:, PARENT] = parent[:, ID]
         rows[:, TARGET] = parent[:, AUTHOR]
         # A repost keeps the words and what they say; the others have their own.
-        own = slice(0, len(parts[0]) + len(parts[1]))
+        own = slice(0, len(rows) - len(parts[-1]))
         about = parent[own, TOPIC]
         topic = np.where(about < 0, self.society.interests[author[own]].argmax(axis=1), about)
         stance = self._said(author[own], topic, kind[own])
@@ -160,9 +222,9 @@ class Desk:
         rows[own, RELATION] = np.where(about < 0, 0, relation)
         rows[own, WORDS] = ids[own]
         rows[own, WORDS_KIND] = kind[own]
-        rows[own, EVENT] = 0
+        rows[own, EVENT] = rows[own, REPORTS] = 0
         rows[own, PERSON] = rows[own, SAYING] = -1
-        shared = row[len(parts[0]) :]
+        shared = row[(kind == QUOTE) | (kind == REPOST)]
         np.add.at(self.society.posts.column(HEAT), shared, 2)
         self._posts.append(rows)
 
@@ -197,6 +259,16 @@ class Desk:
         self.log.deeds.add(
             len(reader), id=ids, tick=self.tick, kind=code, actor=reader, parent=-1, root=-1, target=author, topic=-1, event=0
         )
+
+    def _rows(self, author: Ints, kind: int, topic: Ints) -> I64:
+        """Rows of texts that answer nobody."""
+        rows = blank(len(author))
+        rows[:, ID] = rows[:, ROOT] = rows[:, WORDS] = key(self._local(author), self.tick, kind)
+        rows[:, AUTHOR] = author
+        rows[:, TICK] = self.tick
+        rows[:, TOPIC] = topic
+        rows[:, RELATION] = ALONE
+        return rows
 
     def _said(self, author: Ints, topic: Ints, code: Ints | int) -> I64:
         """The stance as expressed: the present one with noise."""
