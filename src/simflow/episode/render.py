@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+_SAID = {
+    "post": ("wrote", "wrote"),
+    "reply": ("replied to {whom}", "replied"),
+    "repost": ("shared {whom}'s post", "shared a post"),
+    "quote": ("quoted {whom}", "quoted a post"),
+    "message": ("told {whom}", "said"),
+    "group": ("answered {whom} in a group", "wrote in a group"),
+}
+"""What is said before words, with somebody whom they are for and without."""
 _PLAIN = {
     "like": "liked",
     "dislike": "disliked",
@@ -13,6 +22,14 @@ _TOWARDS = {
     "mute": "muted",
     "unmute": "unmuted",
 }
+_ALONE = {
+    "search": ("searched for", "searched"),
+    "trend": ("looked at what is trending:", "looked at what is trending"),
+    "hidden": ("had a post hidden after reports:", "had a post hidden after reports"),
+    "join": ("joined", "joined"),
+    "leave": ("left", "left"),
+}
+"""What somebody does alone, with something that it is about and without."""
 
 
 def sentence(kind: str, actor: str, *, target: str | None = None, text: str | None = None, parent_text: str | None = None) -> str:
@@ -24,40 +41,19 @@ def sentence(kind: str, actor: str, *, target: str | None = None, text: str | No
     who = f"@{actor.removeprefix('@')}"
     whom = f"@{target.removeprefix('@')}" if target else None
     said = f': "{text}"' if text else "."
-    match kind:
-        case "post":
-            return f"{who} wrote{said}"
-        case "reply":
-            return f"{who} replied to {whom}{said}" if whom else f"{who} replied{said}"
-        case "repost":
-            return f"{who} shared {whom}'s post{said}" if whom else f"{who} shared a post{said}"
-        case "quote":
-            return f"{who} quoted {whom}{said}" if whom else f"{who} quoted a post{said}"
-        case "message":
-            return f"{who} told {whom}{said}" if whom else f"{who} said{said}"
-        case "group":
-            return f"{who} answered {whom} in a group{said}" if whom else f"{who} wrote in a group{said}"
-        case "search":
-            return f'{who} searched for "{parent_text}".' if parent_text else f"{who} searched."
-        case "trend":
-            return f"{who} looked at what is trending."
-        case "hidden":
-            return (
-                f'{who} had a post hidden after reports: "{_cut(parent_text)}"'
-                if parent_text
-                else f"{who} had a post hidden after reports."
-            )
-        case _ if kind in _PLAIN:
-            what = f"{whom}'s post" if whom else "a post"
-            return f'{who} {_PLAIN[kind]} {what}: "{_cut(parent_text)}"' if parent_text else f"{who} {_PLAIN[kind]} {what}."
-        case _ if kind in _TOWARDS:
-            return f"{who} {_TOWARDS[kind]} {whom}." if whom else f"{who} {_TOWARDS[kind]} somebody."
-        case "join":
-            return f"{who} joined."
-        case "leave":
-            return f"{who} left."
-        case _:
-            return f"{who} did: {kind}{f' towards {whom}' if whom else ''}{said}"
+    if kind in _SAID:
+        to, alone = _SAID[kind]
+        return f"{who} {to.format(whom=whom) if whom else alone}{said}"
+    about = f'"{_cut(parent_text)}"' if parent_text else None
+    if kind in _PLAIN:
+        what = f"{whom}'s post" if whom else "a post"
+        return f"{who} {_PLAIN[kind]} {what}: {about}" if about else f"{who} {_PLAIN[kind]} {what}."
+    if kind in _TOWARDS:
+        return f"{who} {_TOWARDS[kind]} {whom or 'somebody'}."
+    if kind in _ALONE:
+        on, alone = _ALONE[kind]
+        return f"{who} {on} {about}." if about else f"{who} {alone}."
+    return f"{who} did: {kind}{f' towards {whom}' if whom else ''}{said}"
 
 
 def _cut(text: str, limit: int = 80) -> str:
