@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simflow.evaluation import measures_activity as activity
-from simflow.evaluation import measures_cascade as cascade
-from simflow.evaluation import measures_network as network
-from simflow.evaluation import measures_opinion as opinion
+from simflow.measures import activity
+from simflow.measures import cascade
+from simflow.measures import network
+from simflow.measures import opinion
 
 RNG = np.random.default_rng(5)
 ENDS = np.repeat([-1.0, 1.0], 5_000)

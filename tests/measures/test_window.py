@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH
-from simflow.evaluation.measures import MEASURES, window_measures
+from simflow.measures.window import MEASURES, window_measures
 
 ONE = 1 << 32
 
@@ -150,56 +150,3 @@ def test_a_run_of_the_built_in_world_can_be_measured_and_influence_adds_up_to_wh
     for row in step.truth["stances"].sort_by([("tick", "ascending")]).to_pylist():
         last[row["agent"]] = row["stance"] / ONE
     assert got[None, "mean"] == pytest.approx(np.mean([last[a] for a in range(40)]))
-
-
-class Stored:
-    """A stored run of two windows, as `simflow.store.RunData` gives it."""
-
-    def __init__(self, cell, steps):
-        from simflow.runs import WindowRecord
-
-        self.cell = cell
-        self._steps = steps
-        self.windows = tuple(WindowRecord(n, "", 24 * n, 24 * n + 24) for n in range(len(steps)))
-
-    def agents(self):
-        return pa.concat_tables([s.agents for s in self._steps])
-
-    def table(self, name):
-        return pa.concat_tables([getattr(s, name) for s in self._steps])
-
-    def truth(self, name):
-        return pa.concat_tables([s.truth[name] for s in self._steps])
-
-
-def test_all_windows_of_a_run_are_measured_each_as_of_its_own_end():
-    from simflow.evaluation.measures_run import run_measures
-    from simflow.plan import Cell, Clock, Persona, Topic
-    from simflow.world.builtin import BuiltinEngine
-
-    cell = Cell(
-        scenario="s",
-        variant="base",
-        sweep={},
-        seed=3,
-        topics=(Topic("t"),),
-        personas=(Persona("old", 20),),
-        clock=Clock(ticks=48, window=24),
-    )
-    engine = BuiltinEngine(cell)
-    first = engine.advance(engine.begin(), 0, 24)
-    second = engine.advance(first.state, 24, 48)
-    table = run_measures(Stored(cell, [first, second]))
-    alone = window_measures(
-        0,
-        0,
-        24,
-        topics=["t"],
-        agents=first.agents,
-        episodes=first.episodes,
-        exposures=first.exposures,
-        truth=first.truth,
-        feed=cell.platform.feed.posts,
-    )
-    assert table.filter(pc.equal(table["window"], 0)).equals(alone)
-    assert set(table["tick"].to_pylist()) == {24, 48}

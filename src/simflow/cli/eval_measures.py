@@ -8,20 +8,22 @@ from pathlib import Path
 
 import click
 
+from simflow.runs import place
+
 
 @click.command()
 @click.argument("run")
 @click.option("--window", type=int, help="Show this window; default: the last.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Also write all windows as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="All windows, one JSON object a row.")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 def measures(run: str, window: int | None, output: Path | None, *, as_json: bool, root: Path | None) -> None:
     """Measure the windows of RUN: stances, who reads whom, activity, cascades. docs/measures.md says how."""
     import pyarrow.compute as pc
     from pyarrow import csv
 
     from simflow.errors import NotFound
-    from simflow.evaluation.measures_run import run_measures
+    from simflow.measures.record import run_measures
     from simflow.runs import find_run, home
     from simflow.store import Store
 

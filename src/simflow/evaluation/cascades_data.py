@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.errors import BadInput
-from simflow.evaluation.measures_cascade import depths, parents
+from simflow.measures.cascade import depths, parents
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

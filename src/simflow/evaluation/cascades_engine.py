@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.evaluation.cascades_data import MINUTES, curve
-from simflow.evaluation.measures_cascade import depths, parents
+from simflow.measures.cascade import depths, parents
 from simflow.plan import Cell, Clock, Event, Feed, Network, Persona, Platform, Topic, Voice
 from simflow.world.builtin import BuiltinEngine
 from simflow.world.settings import Settings

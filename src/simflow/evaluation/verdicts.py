@@ -89,8 +89,7 @@ def _share(run: RunData, check: Check) -> tuple[float | None, str]:
 
 
 def _measure(run: RunData, check: Check) -> tuple[float | None, str]:
-    from simflow.episode import TRUTH  # noqa: PLC0415
-    from simflow.evaluation.measures import window_measures  # noqa: PLC0415 - imported where a scenario asks for it
+    from simflow.measures.record import measured  # noqa: PLC0415 - imported where a scenario asks for it
 
     name, topic, persona, at = (check.args.get(key) for key in ("name", "topic", "persona", "at"))
     stop = int(at) if isinstance(at, int) else run.end
@@ -98,18 +97,7 @@ def _measure(run: RunData, check: Check) -> tuple[float | None, str]:
     if not windows:
         return None, f"{name}: no window ends by tick {stop}"
     last = windows[-1]
-    truth = {table: rows for table in TRUTH if (rows := run.truth(table)).num_rows}
-    table = window_measures(
-        last.number,
-        last.start,
-        last.stop,
-        topics=[t.name for t in run.cell.topics],
-        agents=run.agents(),
-        episodes=run.table("episodes", until=last.stop),
-        exposures=run.table("exposures", until=last.stop),
-        truth={k: t.filter(pc.less(t["tick"], last.stop)) if "tick" in t.column_names else t for k, t in truth.items()},
-        feed=run.cell.platform.feed.posts,
-    )
+    table = measured(run, last.number)
     rows = [r for r in table.to_pylist() if r["measure"] == name and r["topic"] in {topic, None} and r["group"] == persona]
     rows.sort(key=lambda r: r["topic"] is None)
     about = " ".join(str(part) for part in (name, topic, persona) if part)

@@ -15,16 +15,19 @@ from simflow.plan import Cell, revive
 from simflow.runs import RunRecord, WindowRecord
 from simflow.store.files import Files
 from simflow.store.lance import Index
+from simflow.store.measured import Measured
 from simflow.store.windows import Window, Windows
 
 
 class Store:
-    """The state of one project: `root` is its `.simflow` folder."""
+    """The state of one project: `root` is its `.simflow` folder, or a prefix of an object store. `work`: what can be made again."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.files = Files(root)
+        self.work = self.files.work
         self.windows = Windows(self.files)
+        self.measured = Measured(self.files)
 
     def open(self, record: RunRecord) -> RunData:
         """Read one run as it is now; windows that are committed later are not seen, so the answers do not move."""
@@ -32,7 +35,7 @@ class Store:
 
     def lance_path(self, run: str) -> str:
         """The folder of a run's LanceDB."""
-        return self.files.full(f"lance/{run}")
+        return self.files.url(f"lance/{run}")
 
     def drop_index(self, run: str) -> None:
         """Remove a run's index."""

@@ -9,6 +9,9 @@ F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.integer]
 
+HYSTERESIS = 0.15
+"""Beyond this, a stance takes a side; a side once taken is left only for the other one."""
+
 
 def gini(counts: npt.ArrayLike) -> float:
     """Inequality of counts: 0 if all are equal, (n - 1)/n if one has all; NaN if there is nothing."""
@@ -24,7 +27,7 @@ def top_share(counts: npt.ArrayLike, share: float = 0.1) -> float:
     return float(c[: max(1, round(share * len(c)))].sum() / total) if len(c) and total > 0 else float("nan")
 
 
-def flips(agent: Ints, tick: Ints, x: F64, threshold: float = 0.15) -> I64:
+def flips(agent: Ints, tick: Ints, x: F64, threshold: float = HYSTERESIS) -> I64:
     """Times that each agent changed sides; a side is left only by reaching the other one beyond `threshold` (hysteresis).
 
     agent, tick, x: stance rows in any order. Returns one count for each agent 0..max.

@@ -10,11 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simflow.evaluation import measures_activity as activity
-from simflow.evaluation import measures_cascade as cascade
-from simflow.evaluation import measures_network as network
-from simflow.evaluation import measures_opinion as opinion
-from simflow.evaluation.contrasts import F64
+from simflow.measures import activity, cascade, network, opinion
+from simflow.measures.opinion import F64
 from simflow.world.language import ASPECTS
 
 MEASURES = pa.schema(
@@ -48,9 +45,9 @@ def window_measures(
 ) -> pa.Table:
     """Measures of ticks [start, stop), schema `MEASURES`.
 
-    agents, episodes, exposures, truth: schemas of `simflow.episode`, each with all rows of ticks < stop (a window alone is not
-    enough: stances are read as of a tick, and cascades go on over windows). feed: posts that a full feed shows.
-    Without truth only what can be seen from outside is measured.
+    agents, episodes, exposures, truth: schemas of `simflow.episode`, of ticks < stop: what happened in the window, and of the time before it at
+    least the episodes that were seen or answered in it, what these said, and stances that stand for the past (`standing.condensed`).
+    More of the past changes nothing. feed: posts that a full feed shows. Without truth only what can be seen from outside is measured.
     """
     rows = _Rows(number, stop)
     people = agents.filter(pc.invert(agents["is_voice"]))

@@ -1,0 +1,1 @@
+"""What happened in a window, as numbers: stances, who reads whom, activity, cascades."""
