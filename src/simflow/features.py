@@ -23,7 +23,7 @@ BUILTIN = frozenset(
 TRIGGER_MEASURES = ("mean", "variance", "spread", "support", "opposition", "undecided", "posts")
 """What `events.when.measure` may name in the built-in world."""
 
-ENGINES: dict[str, frozenset[str]] = {"builtin": BUILTIN, "llm": BUILTIN, "replay": frozenset()}
+ENGINES: dict[str, frozenset[str]] = {"builtin": BUILTIN, "llm": BUILTIN, "replay": frozenset({"topic_by"})}
 """Features of the engines in this package, by entry point name."""
 
 KINDS = (
@@ -47,6 +47,9 @@ KINDS = (
     "leave",
 )
 """Kinds of episode that some engine writes."""
+
+TABLES = ("agents", "episodes", "exposures", "turns", "claims", "edges", "personas", "measures")
+"""Tables of a run that `outputs` may name."""
 
 BY_PERSONA = ("mean", "variance", "people")
 """Measures that are also taken for each persona."""

@@ -114,6 +114,8 @@ class Passage:
     lang: str | None = None
     mentions: tuple[tuple[str, int], ...] = ()
     held: tuple[Held, ...] = ()
+    topic: str | None = None
+    """What a recorded trace says that it is on, where it does."""
 
 
 @dataclass(frozen=True, slots=True)

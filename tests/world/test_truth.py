@@ -8,7 +8,7 @@ import pytest
 import simflow
 
 PACKAGE = Path(simflow.__file__).parent
-READERS = {"evaluation", "store", "run", "world", "bench", "episode", "ports.py"}
+READERS = {"evaluation", "measures", "store", "run", "world", "bench", "episode", "ports.py"}
 """Rooms that make, keep or measure it. Commands that evaluate are named below."""
 COMMANDS = {"evaluate.py", "eval_memory.py", "eval_corpus.py", "eval_extract.py", "eval_opinions.py", "eval_cascades.py"}
 
@@ -51,3 +51,17 @@ def test_within_a_run_the_truth_only_passes_through(root):
 @pytest.mark.parametrize("package", ["tui/simflow_tui", "pipelines/simflow_pipelines"])
 def test_screens_and_pipelines_do_not_read_it(package, root):
     assert not [where for path in (root / package).rglob("*.py") for where in reads(path)]
+
+
+def test_where_everybody_stands_is_truth_too_and_only_measures_open_it(root):
+    """`standing.parquet` holds true stances: the store's door to it is opened by the measures alone."""
+    folders = (PACKAGE, root / "tui/simflow_tui", root / "pipelines/simflow_pipelines")
+    opens = {
+        path.relative_to(folder).parts[0]
+        for folder in folders
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "measured"
+    }
+    assert opens <= {"measures", "store", "catalog.py"}, "catalog.py asks whether a window has been measured, and where"
+    assert "standing" not in (root / "pipelines/simflow_pipelines/catalog.py").read_text("utf-8")

@@ -219,7 +219,7 @@ def society(number: int, start: int, count: int) -> tuple[dict[str, Any], dict[s
         "target": nothing,
         "text": texts,
         "sentence": sentences,
-        **dict.fromkeys(("event", "source", "ts", "lang"), nothing),
+        **dict.fromkeys(("event", "source", "ts", "lang", "topic"), nothing),
     }
     shown = rng.integers(0, count, 8 * count)
     exposures = {

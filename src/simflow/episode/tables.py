@@ -43,6 +43,7 @@ EPISODES = _schema(
     ("source", pa.string(), True, "original id in a replayed trace"),
     ("ts", pa.string(), True, "original time in a replayed trace, ISO 8601"),
     ("lang", pa.string(), True, "language code, where known"),
+    ("topic", pa.string(), True, "topic that a recorded trace says it is on (`replay.topic_by`); null where only its words tell"),
 )
 
 EXPOSURES = _schema(

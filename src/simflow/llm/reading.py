@@ -101,6 +101,7 @@ def text(batch: Sequence[Line]) -> str:
     out = []
     for line in batch:
         about = [f"answers {line.context}"] if line.context else []
+        about += [f"on {quoted(line.passage.topic, QUOTED)}"] if line.passage.topic else []
         about += [f"{n}={handle(name)}" for n, (_, name) in enumerate(line.people, 1)]
         middle = f" {', '.join(about)}" if about else ""
         out.append(f"{line.number} {handle(line.passage.actor_id)}{middle}: {json.dumps(line.text, ensure_ascii=False)}")

@@ -127,7 +127,7 @@ class _Work:
             if about is None and row["kind"] == "repost":
                 about = row["text"]
             named = self.gazetteer.find(about) or self.gazetteer.find(texts.get(row["root"]) if row["root"] is not None else None)
-            topic = self.cell.topics[named[0].topic].name if named else None
+            topic = row.get("topic") or (self.cell.topics[named[0].topic].name if named else None)
             findings = read(row["kind"], row["episode"], row["actor"], row["target"], topic, self.declared)
             found += [claiming.make(f, tick=row["tick"], learnt=end, extractor=RULE) for f in findings]
         return found

@@ -41,6 +41,7 @@ def passages(rows: Iterable[Mapping[str, Any]], names: Names, texts: Mapping[int
                     root=root,
                     root_text=None if root is None or root == row["episode"] else texts.get(root),
                     lang=row["lang"],
+                    topic=row.get("topic"),
                     mentions=tuple((names.ids[a], a) for a in names.link(row["text"] or "").agents),
                 ),
             ),

@@ -26,7 +26,7 @@ from simflow.plan.society import (
     Trigger,
     Voice,
 )
-from simflow.plan.study import Ask, Cell, Check, Limits, Plan, Replay
+from simflow.plan.study import Ask, Cell, Check, Limits, Outputs, Plan, Replay
 
 __all__ = [
     "DEFAULT_RELATIONS",
@@ -54,6 +54,7 @@ __all__ = [
     "Models",
     "Network",
     "Normal",
+    "Outputs",
     "Person",
     "Persona",
     "Plan",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Not behaviour: changing these must not change a window. `clock.ticks` is left out too, so that a longer run reuses its windows.
 _OUTSIDE = frozenset(
-    {"scenario", "variant", "sweep", "events", "about", "owner", "checks", "patterns", "ask", "limits", "schedule", "source"}
+    {"scenario", "variant", "sweep", "events", "about", "owner", "checks", "patterns", "ask", "limits", "schedule", "outputs", "source"}
 )
 
 

@@ -45,6 +45,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Outputs:
+    """What a finished run leaves in the project, as files for people: below `folder`, in a folder for each cell.
+
+    folder: relative to the project. tables: names, each written whole. report: a page in Markdown.
+    """
+
+    folder: str = "outputs"
+    tables: tuple[str, ...] = ()
+    format: Literal["csv", "parquet"] = "csv"
+    report: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Replay:
     """A recorded trace instead of a generated world.
 
@@ -93,6 +106,7 @@ class Cell:
     ask: tuple[Ask, ...] = ()
     limits: Limits = field(default_factory=Limits)
     schedule: str | None = None
+    outputs: Outputs | None = None
     source: Mapping[str, str] = field(default_factory=dict)
 
     @property

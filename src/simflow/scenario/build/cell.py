@@ -51,7 +51,7 @@ def build(tree: Table, folder: Path, reader: Reader, *, variant: str = "base", s
         people=residents,
         voices=context.voices,
         network=people.network(context, residents),
-        platform=shown,
+        platform=platform.grouped(context, shown),
         dynamics=platform.dynamics(context),
         language=platform.language(context),
         clock=context.clock,
@@ -67,6 +67,7 @@ def build(tree: Table, folder: Path, reader: Reader, *, variant: str = "base", s
         ask=study.asks(context),
         limits=study.limits(context),
         schedule=study.schedule(context),
+        outputs=study.outputs(context),
         source=places(tree),
     )
     cell = mixed(context, cell)

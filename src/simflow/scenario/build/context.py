@@ -24,6 +24,8 @@ class Context:
     personas: tuple[Persona, ...] = ()
     voices: tuple[Voice, ...] = ()
     residents: frozenset[str] = frozenset()
+    recorded: tuple[str, ...] = ()
+    """What the rows of a trace say they are on."""
     lasting: bool = True
     """Whether it is known how long the run lasts; not if its trace could not be read."""
 

@@ -56,10 +56,6 @@ _WORLD = ("population", "network", "platform", "dynamics", "language", "events")
 
 
 def _replayed(context: Context) -> None:
-    replay = context.section("replay")
-    if replay is not None and "topic_by" in replay and "replay:topic_by" not in ENGINES["replay"]:
-        hint = "topics are found by their words; name them under `topics.NAME.words`"
-        context.reader.add("SF501", "the engine 'replay' does not take topics from a column", replay.key("topic_by"), hint)
     for name in _WORLD:
         if name in context.root.node.entries:
             context.reader.add(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,21 +17,27 @@ By = Literal["ts", "tick", "order"]
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Ticks from the first act to the last, both included; by which column rows are placed in time; rows read."""
+    """Ticks from the first act to the last, both included; by which column rows are placed in time; rows read; what they are on."""
 
     ticks: int
     time: By
     rows: int
+    topics: tuple[str, ...] = ()
 
 
-def trace_length(path: Path, form: str, by: By | None, minutes: int) -> Length:
+def trace_length(path: Path, form: str, by: By | None, minutes: int, topic_by: str | None = None) -> Length:
     """The length of a trace in ticks of `minutes`. by: what places a row in time; None: ticks if all rows have one, else times, else order.
+
+    topic_by: the column that says what a row is on; its values come back in the order in which they are first met.
 
     Raises ValueError, with the line, where the file is not what `form` says or lacks what `by` needs; OSError where it cannot be read.
     """
     rows, ticks, times = 0, _Range(), _Range()
-    for line, row in _rows(path, form):
+    topics: dict[str, None] = {}
+    for line, row in _rows(path, form, topic_by):
         rows += 1
+        if topic_by and (topic := str(_label(row, topic_by) or "").strip()):
+            topics[topic] = None
         ticks.add(_whole(row.get("tick"), path, line))
         times.add(_seconds(row.get("ts"), path, line) if by != "tick" else None)
     if not rows:
@@ -39,14 +45,14 @@ def trace_length(path: Path, form: str, by: By | None, minutes: int) -> Length:
     if by is None:
         by = "tick" if ticks.count == rows else "ts" if times.count else "order"
     if by == "order":
-        return Length(rows, by, rows)
+        return Length(rows, by, rows, tuple(topics))
     found = ticks if by == "tick" else times
     if not found.count or (by == "tick" and found.count < rows):
         raise ValueError(
             f"{rows - found.count:,} of {rows:,} rows of {path} have no `{by}`; write `time: {'ts' if by == 'tick' else 'order'}`"
         )
     span = found.high - found.low
-    return Length(int(span // (1 if by == "tick" else 60 * minutes)) + 1, by, rows)
+    return Length(int(span // (1 if by == "tick" else 60 * minutes)) + 1, by, rows, tuple(topics))
 
 
 @dataclass(slots=True)
@@ -63,7 +69,15 @@ class _Range:
         self.count += 1
 
 
-def _rows(path: Path, form: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _label(row: Mapping[str, Any], column: str) -> Any:
+    if column in row:
+        return row[column]
+    first, _, rest = column.partition(".")
+    inner = row.get(first)
+    return _label(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
+def _rows(path: Path, form: str, topic_by: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         if form == "jsonl":
             yield from _jsonl(path)
@@ -75,7 +89,7 @@ def _rows(path: Path, form: str) -> Iterator[tuple[int, dict[str, Any]]]:
         elif form == "oasis":
             yield from _oasis(path)
         else:
-            yield from _parquet(path)
+            yield from _parquet(path, topic_by)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text (byte {error.start})") from None
     except csv.Error as error:
@@ -112,10 +126,24 @@ def _oasis(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise ValueError(f"{path} is not an OASIS database: {error}") from None
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    # Only the engine reads Parquet; here the footer's row count would need pyarrow, which a check may not import.
-    raise ValueError(f"how many ticks {path.name} lasts is not known without reading it; set `clock.ticks`, or use jsonl or csv")
-    yield 0, {}
+def _parquet(path: Path, topic_by: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow as pa  # noqa: PLC0415 - a check may cost this only where the trace itself is Parquet
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        with pq.ParquetFile(path) as file:
+            wanted = {"tick", "ts", *([topic_by.split(".")[0], topic_by] if topic_by else ())}
+            columns = [name for name in file.schema_arrow.names if name in wanted]
+            line = 0
+            if not columns:  # only the order is known: the footer says how many rows there are
+                yield from ((n, {}) for n in range(1, file.metadata.num_rows + 1))
+                return
+            for batch in file.iter_batches(columns=columns):
+                for row in batch.to_pylist():
+                    line += 1
+                    yield line, row
+    except pa.ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file ({error})") from None
 
 
 def _whole(value: Any, path: Path, line: int) -> int | None:

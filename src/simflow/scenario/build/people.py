@@ -18,7 +18,7 @@ def topics(context: Context) -> tuple[Topic, ...]:
     """The topics, in the order of the text."""
     named = context.root.get("topics")
     if not isinstance(named, Named):
-        return ()
+        return _recorded(context)
     made = []
     for name, section in named.items():
         defaults = Topic(name)
@@ -26,6 +26,19 @@ def topics(context: Context) -> tuple[Topic, ...]:
         if len(set(made[-1].scale)) < 3:
             context.reader.add("SF405", "the three verbs of a scale must differ", section.span("scale"))
     return tuple(made)
+
+
+MOST_TOPICS = 100
+
+
+def _recorded(context: Context) -> tuple[Topic, ...]:
+    if len(context.recorded) > MOST_TOPICS:
+        replay = context.section("replay")
+        span = replay.span("topic_by") if replay else context.root.node.span
+        text = f"the trace names {len(context.recorded):,} topics; at most {MOST_TOPICS} are taken from a column"
+        context.reader.add("SF515", text, span, "name the ones that count under `topics`, with the column's values among their `words`")
+        return ()
+    return tuple(Topic(name) for name in context.recorded)
 
 
 def personas(context: Context, people: tuple[Person, ...], feed: Feed) -> tuple[Persona, ...]:

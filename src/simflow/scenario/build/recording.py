@@ -34,13 +34,17 @@ def recording(context: Context) -> tuple[Replay | None, int | None]:
     clock = context.section("clock")
     minutes = _minutes(context, section, clock)
     try:
-        length = trace_length(path, form, section.get("time"), minutes)
+        length = trace_length(path, form, section.get("time"), minutes, section.get("topic_by"))
     except ValueError as error:
         context.reader.add("SF511", str(error), section.span("file"))
         return None, None
     except OSError as error:
         context.reader.add("SF510", f"{path} cannot be read: {(error.strerror or str(error)).lower()}", section.span("file"))
         return None, None
+    if "topic_by" in section and not length.topics:
+        text = f"no row of {section['file']} has anything in '{section['topic_by']}'"
+        context.reader.add("SF515", text, section.span("topic_by"), "the name of a column; `labels.topic` for one inside an object")
+    context.recorded = length.topics
     replay = Replay(str(path), form, _digest(path), length.time, minutes, section.get("topic_by"))
     return replay, _rounded(context, length)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
 from simflow.features import BY_PERSONA
-from simflow.plan import Ask, Check, Limits
+from simflow.plan import Ask, Check, Limits, Outputs
 from simflow.scenario.build.context import Context, generated
 from simflow.scenario.kinds import Named, Section
 from simflow.scenario.values import Time
@@ -105,6 +106,30 @@ def limits(context: Context) -> Limits:
         return Limits()
     tokens = section.get("tokens")
     return Limits(None if tokens is None else int(tokens), section.get("cost"), section.get("hours"))
+
+
+def outputs(context: Context) -> Outputs | None:
+    """What a finished run leaves in the project. The folder cannot lead out of it, whatever the text says."""
+    section = context.section("outputs")
+    if section is None:
+        return None
+    made = Outputs(**section)
+    if "folder" in section:
+        made = dataclasses.replace(made, folder=_inside(context, section))
+    if not made.tables and not made.report:
+        context.reader.warn("SF808", "no table and no report: this leaves nothing", section.node.span, "name some `tables`")
+    return made
+
+
+def _inside(context: Context, section: Section) -> str:
+    text: str = section["folder"]
+    parts = text.replace("\\", "/").split("/")
+    rooted = text.startswith(("/", "\\", "~")) or ":" in parts[0]
+    if rooted or ".." in parts or any(p.startswith(".simflow") for p in parts) or any(not c.isprintable() for c in text):
+        hint = "a folder below the project, such as `results`; `..`, absolute paths and .simflow are not"
+        context.reader.add("SF422", f"'{text}' is not a folder inside the project", section.span("folder"), hint)
+        return Outputs().folder
+    return "/".join(p.strip() for p in parts if p.strip() not in {"", "."}) or Outputs().folder
 
 
 def schedule(context: Context) -> str | None:

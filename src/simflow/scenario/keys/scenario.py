@@ -8,7 +8,7 @@ from simflow.scenario.keys.events import EVENTS
 from simflow.scenario.keys.memory import EXTRACT, MEMORY, MODELS, REPLAY
 from simflow.scenario.keys.people import NETWORK, POPULATION, TOPIC
 from simflow.scenario.keys.platform import CLOCK, DYNAMICS, LANGUAGE, PLATFORM
-from simflow.scenario.keys.study import ASKS, CHECK_LIST, EXPERIMENT, LIMITS, PATTERN_LIST
+from simflow.scenario.keys.study import ASKS, CHECK_LIST, EXPERIMENT, LIMITS, OUTPUTS, PATTERN_LIST
 from simflow.scenario.kinds import Fields, Key, Kind, ListOf, MapOf, Text
 
 _READ = ("scenario: composition",)
@@ -81,6 +81,7 @@ ROOT = Fields(
             ("run: checks",),
         ),
         Key("limits", LIMITS, "A run stops there, a plan warns.", "{tokens: 5M, cost: 20}", "limits", ("run: limits", "plan")),
+        Key("outputs", OUTPUTS, "Files that a finished run leaves in the project.", "[measures]", "outputs", ("run: outputs",)),
         Key("schedule", Text(), "When Dagster runs it: five fields of cron.", '"0 6 * * 1"', "schedule", ("pipelines: schedules",)),
     ),
 )
@@ -100,7 +101,6 @@ _ELSEWHERE = {
     "actions": "write them as `platform.actions`",
     "relations": "write them as `extract.relations`",
     "measures": "all measures are always taken; `checks` and `patterns` name them",
-    "outputs": "all tables are always written, as Parquet and by dbt; there is nothing to choose yet",
     "engine": "write it as `models.engine`",
     "model": "write it as `models.model`",
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simflow.features import KINDS, MEASURES
-from simflow.scenario.kinds import Amount, Fields, Key, Kind, ListOf, MapOf, Number, OneOf, Section, Share, Text, When, Whole
+from simflow.features import KINDS, MEASURES, TABLES
+from simflow.scenario.kinds import Amount, Fields, Flag, Key, Kind, ListOf, MapOf, Number, OneOf, Section, Share, Text, When, Whole
 from simflow.scenario.kinds import Reader as _Reader
 from simflow.scenario.nodes import Items, Node, Table
 
@@ -152,4 +152,32 @@ LIMITS = Fields(
         Key("hours", Amount(), "Hours of a run.", "8", "limits.hours", ("run: limits",)),
     ),
 )
-__all__ = ["ASKS", "CHECKS", "CHECK_LIST", "EXPERIMENT", "LIMITS", "PATTERNS", "PATTERN_LIST", "Single"]
+
+_OUTPUTS = ("run: outputs",)
+OUTPUTS = Fields(
+    "outputs",
+    (
+        Key(
+            "tables",
+            ListOf(OneOf(TABLES, "tables")),
+            "Tables to write; docs/tables.md says what is in them.",
+            "[episodes, measures]",
+            "outputs.tables",
+            _OUTPUTS,
+            "none",
+        ),
+        Key("format", OneOf(("csv", "parquet"), "formats"), "What the tables are written as.", "csv", "outputs.format", _OUTPUTS, "csv"),
+        Key("report", Flag(), "Whether a page in Markdown says what happened.", "true", "outputs.report", _OUTPUTS, "true"),
+        Key(
+            "folder",
+            Text(),
+            "Where they go, relative to the project; below it, a folder for each scenario and cell.",
+            "results",
+            "outputs.folder",
+            _OUTPUTS,
+            "outputs",
+        ),
+    ),
+    short="tables",
+)
+__all__ = ["ASKS", "CHECKS", "CHECK_LIST", "EXPERIMENT", "LIMITS", "OUTPUTS", "PATTERNS", "PATTERN_LIST", "Single"]

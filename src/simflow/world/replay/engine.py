@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from simflow.episode import AGENTS, EPISODES, EXPOSURES, TURNS, empty, sentence
 from simflow.errors import BadInput
-from simflow.plan import Cell
+from simflow.plan import Cell, Topic
 from simflow.ports import Progress, Recall, State, Step
 from simflow.world.replay.trace import Row, Trace, read
 
@@ -42,9 +43,9 @@ class ReplayEngine:
     addressed to it; the speakers of a conversation saw each other's messages. Nothing else is assumed.
     """
 
-    id = "replay/1"
+    id = "replay/2"
     needs_recall = False
-    features: frozenset[str] = frozenset()
+    features: frozenset[str] = frozenset({"topic_by"})
 
     def __init__(self, cell: Cell) -> None:
         if cell.replay is None:
@@ -76,18 +77,18 @@ class ReplayEngine:
     def _timeline(self) -> _Timeline:
         if self._loaded is None:
             path = Path(self.replay.path)
-            trace = read(path, self.replay.format)
+            trace = read(path, self.replay.format, self.replay.topic_by)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             if self.replay.sha256 and digest != self.replay.sha256:
                 raise BadInput(f"{path} was changed since the plan was made", hint="plan or run the scenario again")
-            self._loaded = _Timeline(trace, self.replay.time, self.replay.minutes or self.cell.clock.minutes, path)
+            self._loaded = _Timeline(trace, self.replay.time, self.replay.minutes or self.cell.clock.minutes, path, self.cell.topics)
         return self._loaded
 
 
 class _Timeline:
     """The whole trace in order: who is who, what answers what."""
 
-    def __init__(self, trace: Trace, by: str, minutes: int, path: Path) -> None:
+    def __init__(self, trace: Trace, by: str, minutes: int, path: Path, topics: Sequence[Topic] = ()) -> None:
         self.notes: Counter[str] = Counter({k: v for k, v in trace.notes.items() if isinstance(v, int)})
         words = {k: v for k, v in trace.notes.items() if isinstance(v, str)}
         rows = _distinct(trace.rows, self.notes)
@@ -100,6 +101,7 @@ class _Timeline:
         self.names: dict[str, int] = {}
         self.joined: list[int] = []
         self.acts: list[_Act] = []
+        self._topics = {name.casefold(): t.name for t in reversed(topics) for name in (*t.words, t.name)}
         self._roots: dict[str, int] = {}
         ordinals: Counter[int] = Counter()
         for i, row in zip(order, self.rows, strict=True):
@@ -119,6 +121,8 @@ class _Timeline:
             if name not in self.names:
                 self.names[name] = len(self.names)
                 self.joined.append(tick)
+        if row.topic and row.topic.casefold() not in self._topics:
+            self.notes["rows whose topic is none of the scenario's"] += 1
         parent = key(row.parent) if row.parent else None
         root = self._roots.get(row.parent or "", parent if parent is not None else self.keys[row.id])
         self._roots[row.id] = root
@@ -168,6 +172,7 @@ class _Timeline:
             "source": row.id,
             "ts": row.ts,
             "lang": row.lang,
+            "topic": self._topics.get(row.topic.casefold()) if row.topic else None,
         }
 
     def exposures(self, acts: list[_Act]) -> pa.Table:

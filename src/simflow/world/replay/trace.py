@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Row:
     lang: str | None
     group: str | None
     speakers: tuple[str, ...]
+    topic: str | None = None
 
 
 @dataclass(slots=True)
@@ -51,8 +52,8 @@ class Trace:
     notes: dict[str, int | str] = field(default_factory=dict)
 
 
-def read(path: Path, form: str) -> Trace:
-    """Read a trace. form: jsonl, csv, parquet or oasis (a database written by OASIS).
+def read(path: Path, form: str, topic_by: str | None = None) -> Trace:
+    """Read a trace. form: jsonl, csv, parquet or oasis (a database written by OASIS). topic_by: column that says what a row is on.
 
     Raises BadInput with file and line where something cannot be read.
     """
@@ -66,14 +67,24 @@ def read(path: Path, form: str) -> Trace:
     notes: Counter[str] = Counter()
     try:
         for line, raw in readers[form](path):
-            unknown.update(k for k in raw if k not in KNOWN)
-            rows.append(_row(path, line, raw, notes))
+            unknown.update(k for k in raw if k not in KNOWN and k != (topic_by or "").split(".")[0])
+            topic = _text(labelled(raw, topic_by)) if topic_by else None
+            rows.append(replace(_row(path, line, raw, notes), topic=topic))
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})", hint="convert it to UTF-8 first") from error
     found: dict[str, int | str] = dict(notes)
     if unknown:
         found["columns that nothing reads"] = ", ".join(sorted(unknown))
     return Trace(rows, found)
+
+
+def labelled(raw: Mapping[str, Any], column: str) -> Any:
+    """The value of a column; a dot steps into an object: `labels.topic`. None where there is none."""
+    if column in raw:
+        return raw[column]
+    first, _, rest = column.partition(".")
+    inner = raw.get(first)
+    return labelled(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
 def _row(path: Path, line: int, raw: Mapping[str, Any], notes: Counter[str]) -> Row:
