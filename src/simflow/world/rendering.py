@@ -129,6 +129,7 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
             "source": pa.nulls(count, pa.string()),
             "ts": pa.nulls(count, pa.string()),
             "lang": pa.array(spoke, pa.string()),
+            "topic": pa.nulls(count, pa.string()),
         },
         schema=EPISODES,
     )
