@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,31 @@ def corpora() -> Path:
     if not given or not Path(given).is_dir():
         pytest.skip("SIMFLOW_CORPORA is not set: this test runs on real data that does not ship with the project")
     return Path(given)
+
+
+@pytest.fixture(scope="session")
+def _object_server() -> Iterator[str]:
+    moto = pytest.importorskip("moto.server", reason="moto[server] is not installed: no object store to try")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def object_store(_object_server, tmp_path, monkeypatch) -> str:
+    """An empty prefix of a bucket on an S3-compatible server on this machine: `s3://bucket/prefix`."""
+    import urllib.request
+
+    for name, value in {
+        "AWS_ENDPOINT_URL": _object_server,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "SIMFLOW_WORK": str(tmp_path / "work"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    request = urllib.request.Request(f"{_object_server}/simflow-test", method="PUT")
+    urllib.request.urlopen(request).close()
+    return f"s3://simflow-test/{tmp_path.name}"

@@ -1,6 +1,5 @@
 """One scenario as Dagster assets: `<scenario>/{plan, episodes, vectors, edges, personas, snapshot}`, partitioned by cell and window."""
 
-import fcntl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from simflow import __version__
 from simflow.errors import EndpointFailed, RunFailed, SimflowError, Stopped
 from simflow.plan import Cell, Plan
 from simflow.runs import RunRecord, WindowRecord
+from simflow.runs.lock import held
 from simflow_pipelines import beta
 from simflow_pipelines.checks import Verdict, asset_of, blocks, check_specs, judge
 from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, key_part, kinds, owners
@@ -346,8 +346,5 @@ def _failure(error: SimflowError) -> dg.Failure:
 @contextmanager
 def _one_at_a_time(home: Path, scenario: str, cell: str) -> Iterator[None]:
     # Two runs that want windows of one cell take turns: the second finds what the first has committed.
-    folder = home / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{identifier(scenario)}-{cell}").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with held(home / "locks" / f"{identifier(scenario)}-{cell}", wait=True):
         yield

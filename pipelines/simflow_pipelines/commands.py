@@ -16,6 +16,7 @@ import click
 from simflow.errors import BadInput, NotFound
 from simflow.plan import Cell, Plan, slug
 from simflow.runs import home as state_folder
+from simflow.runs import place, workplace
 
 
 @click.command()
@@ -24,7 +25,7 @@ from simflow.runs import home as state_folder
 @click.option("--seed", type=int, help="Run the cells of this seed only.")
 @click.option("--all", "everything", is_flag=True, help="Run every chosen cell; without it, the first.")
 @click.option("--ticks", type=click.IntRange(min=1), help="Run this many ticks instead of the scenario's.")
-@click.option("--home", type=click.Path(path_type=Path), help="Where state goes. Default: .simflow of this project.")
+@click.option("--home", type=place, help="Where state goes: a folder, or s3://BUCKET/PREFIX. Default: .simflow of this project.")
 @click.option("--tables/--no-tables", default=True, help="Build the dbt models afterwards. Default: yes.")
 @click.option("--replay-only", is_flag=True, help="Take every answer of a model from the recording; fail where one is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what it came to as JSON.")
@@ -93,7 +94,7 @@ def _replayable(cells: list[Cell], home: Path) -> None:
 
     os.environ["SIMFLOW_LLM_CACHE"] = "replay-only"
     for cell in cells:
-        Parts(cell, home).ready()
+        Parts(cell, workplace(home)).ready()
 
 
 @contextmanager
@@ -120,13 +121,13 @@ def _tables(home: Path, *, quiet: bool) -> None:
         built = materialize_tables(home)
     if not quiet:
         words = "tables built" if built else "tables are as they should be"
-        Console(stderr=True).print(f"{words}: {home / 'warehouse.duckdb'}", style="dim", soft_wrap=True, highlight=False)
+        Console(stderr=True).print(f"{words}: {workplace(home) / 'warehouse.duckdb'}", style="dim", soft_wrap=True, highlight=False)
 
 
 @click.command()
 @click.option("--port", type=int, default=3000, show_default=True, help="Port of the web page.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--home", type=click.Path(path_type=Path), help="Where state is. Default: .simflow of this project.")
+@click.option("--home", type=place, help="Where state is: a folder, or s3://BUCKET/PREFIX. Default: .simflow of this project.")
 def dev(port: int, host: str, home: Path | None) -> None:
     """Open Dagster's UI on this project: its scenarios as assets, the runs so far, schedules and sensors."""
     from simflow_pipelines.instance import dagster_home

@@ -10,6 +10,7 @@ import dagster as dg
 
 from simflow.errors import SimflowError
 from simflow.runs import home as state_folder
+from simflow.runs import place
 from simflow_pipelines.assets import ScenarioAssets
 from simflow_pipelines.automation import freshness
 from simflow_pipelines.scenario_definitions import load_plan, scenario_definitions
@@ -24,7 +25,10 @@ class ScenarioComponent(dg.Component, dg.Model, dg.Resolvable):
     ]
     home: Annotated[
         str | None,
-        dg.Resolver.default(description="Where state goes (`.simflow`); the project's own if left out.", examples=["/data/simflow"]),
+        dg.Resolver.default(
+            description="Where state goes: a folder, or s3://bucket/prefix; the project's `.simflow` if left out.",
+            examples=["/data/simflow"],
+        ),
     ] = None
     prefix: Annotated[
         Sequence[str],
@@ -38,11 +42,16 @@ class ScenarioComponent(dg.Component, dg.Model, dg.Resolvable):
             plan = load_plan(path)
         except SimflowError as error:
             raise dg.DagsterInvalidDefinitionError(f"{path}: {error}" + (f" ({error.hint})" if error.hint else "")) from error
-        home = Path(self.home).expanduser() if self.home else state_folder(context.project_root)
-        home = home if home.is_absolute() else context.project_root / home
+        home = self.state(context.project_root)
         return scenario_definitions(
             ScenarioAssets(plan=plan, home=home, prefix=tuple(self.prefix), freshness=freshness(plan.cells[0].schedule))
         )
+
+    def state(self, project: Path) -> Path:
+        """Where state goes: `home`, relative to the project, or the project's own."""
+        if not self.home:
+            return state_folder(project)
+        return place(self.home) if "://" in self.home else project / Path(self.home).expanduser()
 
     def find(self, beside: Path, project: Path) -> Path:
         """The scenario file: beside the defs.yaml, else in the project."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from simflow.runs import RunRecord
+from simflow.runs import RunRecord, is_remote
 
 if TYPE_CHECKING:
     from simflow_pipelines.assets import Result
@@ -32,11 +32,15 @@ def materialization_metadata(name: str, home: Path, run: RunRecord, result: Resu
     chosen |= {"window": record.number, "from_tick": record.start, "to_tick": record.stop, "reused": reused, "run": run.id}
     if name in _ROWS:
         chosen["dagster/row_count"] = dg.MetadataValue.int(_rows(record.rows, _ROWS[name]))
-        chosen["file"] = dg.MetadataValue.path(str(home / "windows" / record.key[:2] / record.key / f"{_ROWS[name]}.parquet"))
+        chosen["file"] = _where(home / "windows" / record.key[:2] / record.key / f"{_ROWS[name]}.parquet")
     else:
-        chosen["file"] = dg.MetadataValue.path(str(home / "lance" / run.id))
+        chosen["file"] = _where(home / "lance" / run.id)
     return chosen
 
 
 def _rows(rows: Mapping[str, int], table: str) -> int:
     return int(rows.get(table, 0))
+
+
+def _where(path: Path) -> dg.MetadataValue[Any]:
+    return dg.MetadataValue.url(str(path)) if is_remote(path) else dg.MetadataValue.path(str(path))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from simflow.runs import workplace
 from simflow.runs.ledger import replace
 
 SERVER = "dagster.yaml"
@@ -35,8 +36,8 @@ compute_logs:
 
 
 def dagster_home(home: Path) -> Path:
-    """The instance's folder, with its configuration, made when first asked for."""
-    folder = home / "dagster"
+    """The instance's folder on this machine, with its configuration, made when first asked for."""
+    folder = workplace(home) / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
     runs = max(2, (os.cpu_count() or 2))
     for name, text in ((SERVER, _CONFIG.format(runs=runs)), (INLINE, _INLINE)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simflow.errors import BadInput, NotFound
+from simflow.runs import place
 
 if TYPE_CHECKING:
     from simflow.memory.facade import MemoryView
@@ -25,7 +26,7 @@ VERBS = {-1: "against", 0: "undecided", 1: "for", None: "no opinion yet"}
 @click.option("--who", multiple=True, metavar="PERSONA|AGENT", help="Whom to ask; default: everybody that the scenario says.")
 @click.option("--tick", type=int, help="When to ask; default: the scenario's tick, or the end of the run.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 def ask(run: str, name: str | None, question: str | None, who: tuple[str, ...], tick: int | None, as_json: bool, root: Path | None) -> None:
     """Put the questions of RUN's scenario (or the one called NAME) to agents, and answer from what each remembers.
 

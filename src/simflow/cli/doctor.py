@@ -10,13 +10,13 @@ import click
 import pyarrow as pa
 
 from simflow.errors import RunFailed
-from simflow.runs import RunRecord, find_run, home, list_runs
+from simflow.runs import RunRecord, find_run, home, list_runs, place
 from simflow.store import Store
 
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 @click.option(
     "--repair", is_flag=True, help="Remove damaged windows, so that the next run computes them again, and rebuild indexes that do not fit."
 )
@@ -71,7 +71,7 @@ class Visit:
         from simflow.memory.segments import folder_of, load
 
         place = folder_of(self.store, key)
-        if place is None or not place.exists() or load(place, verify=True) is not None:
+        if not place.exists() or load(place, verify=True) is not None:
             return
         self.faults.append({"window": key, "fault": "the arrays that recall searches are damaged"})
         if self.repair:

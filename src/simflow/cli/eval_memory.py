@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from simflow.runs import place
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
@@ -22,7 +24,7 @@ import click
 @click.option("--seed", default=0, show_default=True, help="Which questions are drawn.")
 @click.option("--budgets/--no-budgets", default=True, help="Also ask under budgets of 100 to 1,600 tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 def memory(runs: tuple[str, ...], questions: int, seed: int, budgets: bool, as_json: bool, root: Path | None) -> None:
     """Measure what RUNS remember: topical and relational questions, stances now and then, influence, leaks; by arm, with 95 % intervals."""
     from simflow.evaluation.memory import evaluate

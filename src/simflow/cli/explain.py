@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from simflow.errors import BadInput, NotFound
+from simflow.runs import place
 
 if TYPE_CHECKING:
     from simflow.memory.claims import Slot
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--known-at", type=int, help="Use only what the memory had learnt by this tick; default: everything.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Also write the timeline as a picture.")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 def explain(
     run: str,
     agent: str,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simflow.runs import place
+
 if TYPE_CHECKING:
     from simflow.llm.room import Question, Room
     from simflow.plan import Cell
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--tick", type=click.IntRange(min=0), help="The first question at or after this tick.")
 @click.option("--list", "listed", is_flag=True, help="List what was asked instead of showing one question.")
 @click.option("--probe", is_flag=True, help="Ask the endpoint which ways of shaping answers it masters (up to eight short calls).")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def prompts(
     what: str, phase: str | None, agent: str | None, tick: int | None, root: Path | None, *, listed: bool, probe: bool, as_json: bool

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from simflow.runs import place
+
 if TYPE_CHECKING:
     from simflow.memory.block import Block
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--about", required=True, help="The situation: the post to answer, or a question.")
 @click.option("--mode", type=click.Choice(["vectors", "graph", "hybrid"]), help="Another mode than the scenario's.")
 @click.option("--scope", type=click.Choice(["witnessed", "world"]), help="Another scope than the scenario's.")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def recall(
     run: str, agent: str, tick: int | None, about: str, mode: str | None, scope: str | None, root: Path | None, *, as_json: bool

@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simflow.runs import RunRecord, find_run, home, list_runs
+from simflow.runs import RunRecord, find_run, home, list_runs, place
 
 COLOURS = {"done": "green", "failed": "red", "stopped": "yellow", "running": "cyan", "silent": "magenta"}
 
 
 @click.command()
 @click.argument("run", required=False)
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 @click.option("--log", "log", type=int, default=0, metavar="N", help="Show the last N lines of the run's log.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def runs(run: str | None, root: Path | None, log: int, as_json: bool) -> None:

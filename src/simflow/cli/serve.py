@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from simflow.errors import BadInput
+from simflow.runs import place
 
 TOKEN_VARIABLE = "SIMFLOW_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -17,7 +18,7 @@ TOKEN_VARIABLE = "SIMFLOW_TOKEN"  # noqa: S105 - the name of a variable
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; another than this machine's needs a token.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
 @click.option("--rate", default=20.0, show_default=True, type=click.FloatRange(min=0.1), help="Requests a second that one caller may make.")
-@click.option("--home", "root", type=click.Path(path_type=Path), help="The .simflow folder; default: the nearest one upwards.")
+@click.option("--home", "root", type=place, help="The .simflow folder, or s3://BUCKET/PREFIX; default: the nearest one upwards.")
 def serve(host: str, port: int, rate: float, root: Path | None) -> None:
     """Answer recall, explain, search, entities, relations, neighborhood and persona questions about runs; /openapi.json describes them.
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from simflow.errors import BadInput
 from simflow.llm import local
+from simflow.runs import place, workplace
 
 Mode = Literal["json_schema", "json", "md_json", "tools", "auto"]
 Taping = Literal["off", "record", "replay", "replay-only"]
@@ -119,9 +120,9 @@ class Endpoint:
 
 
 def _home(env: Mapping[str, str]) -> Path:
-    # The same folder that the ledger uses; rooms of one layer do not import each other.
+    # The folder of this machine that goes with the ledger's place.
     if given := env.get("SIMFLOW_HOME"):
-        return Path(given).expanduser().absolute()
+        return workplace(place(given))
     here = Path.cwd()
     return next((f for f in (here, *here.parents) if (f / ".simflow").is_dir()), here) / ".simflow"
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from simflow import __version__
 from simflow.errors import RunFailed, SimflowError, Stopped
+from simflow.measures.record import measured
 from simflow.plan import Cell, canonical, window_key
 from simflow.run.figures import figures
 from simflow.run.heartbeat import Heartbeat, Listener
 from simflow.run.indexing import add_to_index
+from simflow.run.outputs import write_outputs
 from simflow.run.parts import Parts
 from simflow.run.window import compute, spending, spent, timed
-from simflow.runs import Ledger, Progress, RunRecord, State, WindowRecord, list_runs
+from simflow.runs import Ledger, Progress, RunRecord, State, WindowRecord, list_runs, workplace
+from simflow.runs.lock import Busy, Hold, held
 from simflow.store import RunData, Store, Window
 
 STAGES = ("world", "vectors", "edges", "personas", "snapshot")
@@ -68,11 +70,12 @@ class CellRun:
     def __init__(self, path: str | Path, cell: Cell, home: Path, *, listener: Listener | None = None) -> None:
         self.cell = cell
         self.store = Store(home)
-        self.parts = Parts(cell, home)
+        self.parts = Parts(cell, workplace(home))
         self.ids = self.parts.ids()
         self.keys = window_keys(cell, self.ids)
         self.listener = listener
         self.path = str(path)
+        self._hold: Hold | None = None
         self.record = self._find(home)
         self.ledger = Ledger(self.record)
 
@@ -97,7 +100,11 @@ class CellRun:
         """
         with self._locked():
             self._describe()
-            return self._window(number)
+            result = self._window(number)
+            if number == len(self.keys) - 1 and self.cell.outputs is not None:
+                folder = write_outputs(self.data(), self.cell, self.path)
+                self.ledger.log("info", "outputs", f"wrote {folder}")
+            return result
 
     # ------------------------------------------------------------------------------------------------------------- the work
 
@@ -145,6 +152,8 @@ class CellRun:
         reused = window is not None
         if window is None:
             window = self._compute(number, done, heart, seconds)
+        if self._hold:
+            self._hold.sure()
         with timed(seconds, "snapshot", heart):
             add_to_index(RunData(self.store, self.record, done), number, window, self.ids["embedder"])
         kinds = Counter(window.table("episodes", ["kind"]).column("kind").to_pylist())
@@ -159,6 +168,9 @@ class CellRun:
             reused=reused,
             committed=time.time(),
         )
+        began = time.perf_counter()
+        measured(RunData(self.store, self.record, (*done, record)), number, self.cell)
+        record = replace(record, seconds={**record.seconds, "measures": round(time.perf_counter() - began, 3)})
         windows = (*done, record)
         self.ledger.windows((*windows, *later))
         for name, count in dict(window.manifest.get("notes", {})).items():
@@ -288,17 +300,13 @@ class CellRun:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self.record.path.mkdir(parents=True, exist_ok=True)
-        with (self.record.path / "lock").open("a+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                other = self.record.progress()
-                who = f"process {other.pid}" if other else "another process"
-                raise RunFailed(
-                    f"{self.record.id} is being computed by {who}", hint="watch it with `simflow tui`, or stop it first"
-                ) from None
-            yield
+        try:
+            with held(self.record.path / "lock", wait=False) as self._hold:
+                yield
+        except Busy:
+            other = self.record.progress()
+            who = f"process {other.pid}" if other else "another process"
+            raise RunFailed(f"{self.record.id} is being computed by {who}", hint="watch it with `simflow tui`, or stop it first") from None
 
 
 def _plain(progress: Progress) -> dict[str, Any]:

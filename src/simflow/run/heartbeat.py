@@ -8,9 +8,10 @@ import threading
 import time
 from typing import Any, Protocol, Self
 
-from simflow.runs import Ledger, Progress
+from simflow.runs import Ledger, Progress, is_remote
 
-PERIOD = 0.5
+PERIOD, REMOTE_PERIOD = 0.5, 5.0
+"""Seconds between two beats; on object storage each one is a request."""
 
 
 class Listener(Protocol):
@@ -31,6 +32,7 @@ class Heartbeat:
         self.ledger = ledger
         self.listener = listener
         self._now = dataclasses.replace(first, pid=os.getpid(), heartbeat=time.time())
+        self._period = REMOTE_PERIOD if is_remote(ledger.record.path) else PERIOD
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="simflow-heartbeat", daemon=True)
@@ -61,7 +63,7 @@ class Heartbeat:
             self._write()
 
     def _beat(self) -> None:
-        while not self._stop.wait(PERIOD):
+        while not self._stop.wait(self._period):
             self._write()
 
     def _write(self) -> None:

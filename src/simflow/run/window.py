@@ -136,7 +136,7 @@ def _remember(
     with timed(seconds, "vectors", heart):
         episodes = draft.tables["episodes"]
         fresh = episodes.slice(_after(episodes, low))
-        vectors = embed(fresh, parts.embedder(), cache=before.store.root / "cache" / "embeddings")
+        vectors = embed(fresh, parts.embedder(), cache=before.store.work / "cache" / "embeddings")
         draft.vectors = pa.concat_tables([draft.vectors, vectors])
     agents = joined(before.table("agents"), draft.tables["agents"])
     episodes = joined(before.table("episodes"), draft.tables["episodes"])

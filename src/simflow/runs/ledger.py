@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 
 from simflow.errors import NotFound
+from simflow.runs.place import is_remote, place
 
 T = TypeVar("T")
 State = Literal["running", "done", "failed", "stopped"]
@@ -155,17 +156,23 @@ class Ledger:
     def log(self, level: Literal["debug", "info", "warning", "error"], stage: str, message: str, **fields: object) -> None:
         """Append one line to log.jsonl."""
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "stage": stage, "message": message, **fields}
-        with (self.record.path / "log.jsonl").open("a", encoding="utf-8") as out:
-            out.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+        written = json.dumps(line, ensure_ascii=False, default=str) + "\n"
+        path = self.record.path / "log.jsonl"
+        if is_remote(path):  # objects cannot be appended to; a window writes a handful of lines
+            before = path.read_text("utf-8") if path.exists() else ""
+            path.write_text(before + written, "utf-8")
+            return
+        with path.open("a", encoding="utf-8") as out:
+            out.write(written)
 
 
 def home(start: Path | None = None) -> Path:
-    """The project's `.simflow` folder: SIMFLOW_HOME, else the nearest one upwards, else the one that belongs at the project's root.
+    """Where the project's state is: SIMFLOW_HOME (a folder, or `s3://bucket/prefix`), else its `.simflow` folder.
 
-    The root is the nearest folder upwards with `scenarios/` in it, or `start` where there is none.
+    That is the nearest one upwards, else the one that belongs at the project's root. The root is the nearest folder upwards with `scenarios/` in it, or `start` where there is none.
     """
     if given := os.environ.get("SIMFLOW_HOME"):
-        return Path(given).expanduser().absolute()
+        return place(given)
     here = (start or Path.cwd()).absolute()
     upwards = (here, *here.parents)
     for mark in (".simflow", "scenarios"):
@@ -179,10 +186,18 @@ def list_runs(root: Path, scenario: str | None = None) -> list[RunRecord]:
     """Runs under `root` (a `.simflow` folder), newest first; folders that are no runs are passed over."""
     found = [
         RunRecord(f"{folder.parent.name}/{folder.name}", folder)
-        for folder in (root / "runs").glob("*/*")
-        if folder.is_dir() and (scenario is None or folder.parent.name == scenario)
+        for folder in _folders(root / "runs")
+        if scenario is None or folder.parent.name == scenario
     ]
     return sorted(found, key=lambda r: (r.path.name, r.id), reverse=True)
+
+
+def _folders(runs: Path) -> list[Path]:
+    if not is_remote(runs):
+        return [folder for folder in runs.glob("*/*") if folder.is_dir()]
+    # One listing, whatever the number of runs: asking for each folder would be a request each.
+    found: set[Path] = {file.parent for file in runs.find()}  # type: ignore[attr-defined]
+    return sorted(folder for folder in found if folder.parent.parent == runs)
 
 
 def find_run(root: Path, name: str) -> RunRecord:
@@ -208,6 +223,9 @@ def find_run(root: Path, name: str) -> RunRecord:
 
 def replace(path: Path, text: str) -> None:
     """Write `text` beside `path` and rename it over: readers see the old or the new file, never half of one."""
+    if is_remote(path):  # an object appears whole or not at all
+        path.write_text(text, "utf-8")
+        return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text, "utf-8")
     beside.replace(path)

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import fsspec
 
+from simflow.runs import is_remote, workplace
+from simflow.runs.place import SCHEME, filesystem
+
 STAGING = "staging"
 """Folders that are being filled, named by the process that fills them."""
 
@@ -20,8 +23,30 @@ class Files:
 
     def __init__(self, root: str | Path) -> None:
         self.root = str(root).rstrip("/")
-        self.fs, self.base = fsspec.core.url_to_fs(self.root)
-        self.local = "://" not in self.root or self.root.startswith("file://")
+        self.local = not is_remote(self.root)
+        if self.local:
+            self.fs, self.base = fsspec.core.url_to_fs(self.root)
+        else:
+            self.fs, self.base = filesystem(), self.root.removeprefix(SCHEME)
+        self.work = workplace(root)
+        """The folder of this machine for what can be made again."""
+
+    def url(self, path: str) -> str:
+        """The path as others spell it: with its scheme on object storage."""
+        return self.full(path) if self.local else f"{SCHEME}{self.full(path)}"
+
+    def near(self, path: str) -> str:
+        """A copy of an immutable file on this machine, fetched once; the file itself where it is here anyway. Raises FileNotFoundError."""
+        if self.local:
+            return self.full(path)
+        copy = self.work / path
+        if not copy.exists():
+            content = self.read(path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            beside = copy.with_name(f".{copy.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}")
+            beside.write_bytes(content)
+            beside.replace(copy)
+        return str(copy)
 
     def full(self, path: str) -> str:
         """The path as the filesystem itself spells it."""
@@ -57,6 +82,8 @@ class Files:
         """Remove a file or a folder with all in it; nothing happens where there is none."""
         if self.exists(path):
             self.fs.rm(self.full(path), recursive=True)
+        if not self.local:  # copies go too
+            shutil.rmtree(self.work / path, ignore_errors=True)
 
     @contextmanager
     def whole_folder(self, path: str, last: str) -> Iterator[Folder]:

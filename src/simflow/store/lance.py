@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from simflow.errors import RunFailed
+from simflow.runs import is_remote
+from simflow.runs.place import storage_options
 
 os.environ.setdefault("LANCE_LOG", "error")
 
@@ -26,10 +28,13 @@ class Index:
     def __init__(self, path: str, embedder: str) -> None:
         import lancedb  # noqa: PLC0415 - costs seconds of CPU, and most readers never search
 
-        if "://" not in path:
+        options: dict[str, str] = {}
+        if is_remote(path):
+            options = storage_options()
+        else:
             Path(path).mkdir(parents=True, exist_ok=True)
         self.embedder = embedder
-        self.db = lancedb.connect(path)
+        self.db = lancedb.connect(path, storage_options=options or None)
         names = self.db.list_tables().tables
         self.table: Any = self.db.open_table(TABLE) if TABLE in names else None
         if self.table is not None and (theirs := self._embedder()) != embedder:

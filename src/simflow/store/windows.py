@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
 
 from simflow.episode import TABLES, TRUTH
 from simflow.errors import RunFailed
@@ -21,6 +22,8 @@ FORMAT = "window/1"
 """Version of the layout; part of every content address."""
 
 MANIFEST = "manifest.json"
+
+_HERE = LocalFileSystem()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,13 @@ class Window:
 
     def location(self, table: str) -> str:
         """Where the Parquet file of a table is, for readers outside this room."""
-        return self.files.full(f"{self.path}/{table}.parquet")
+        return self.files.url(f"{self.path}/{table}.parquet")
 
     def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         """One table, or some of its columns. Raises RunFailed if the file is missing or broken."""
         try:
-            return pq.read_table(self.location(name), columns=columns, filesystem=self.files.fs, use_threads=False, partitioning=None)
+            near = self.files.near(f"{self.path}/{name}.parquet")
+            return pq.read_table(near, columns=columns, filesystem=_HERE, use_threads=False, partitioning=None)
         except (OSError, pa.ArrowException) as error:
             raise RunFailed(
                 f"window {self.key[:12]}: {name}.parquet cannot be read ({error})",
