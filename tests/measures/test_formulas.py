@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simflow.measures import activity
-from simflow.measures import cascade
-from simflow.measures import network
-from simflow.measures import opinion
+from simflow.measures import activity, cascade, network, opinion
 
 RNG = np.random.default_rng(5)
 ENDS = np.repeat([-1.0, 1.0], 5_000)

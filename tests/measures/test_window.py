@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH

@@ -24,11 +24,15 @@ REPEATS = 5
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the files of one folder. `wrong`: not what its index expects; `slow`: beyond `CPU_LIMIT`."""
+    """What became of the files of one folder. `wrong`: not what its index expects; `slow`: beyond `CPU_LIMIT`.
+
+    `misread`: those of the wrong ones that were taken for something else in silence; the others were refused with a reason.
+    """
 
     files: int = 0
     as_expected: int = 0
     wrong: list[str] = field(default_factory=list)
+    misread: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
     slow: list[str] = field(default_factory=list)
     without_place: list[str] = field(default_factory=list)
@@ -37,7 +41,7 @@ class Tally:
 
     def plain(self) -> dict[str, Any]:
         """JSON values."""
-        lists = {k: getattr(self, k) for k in ("wrong", "crashed", "slow", "without_place")}
+        lists = {k: getattr(self, k) for k in ("wrong", "misread", "crashed", "slow", "without_place")}
         return {
             "files": self.files,
             "as_expected": self.as_expected,
@@ -72,7 +76,7 @@ def _text(report: dict[str, Any]) -> str:
     lines = [f"{name:<28} {value}" for name, value in report["validate"].items()]
     lines += [f"hostile {name:<20} {value['cpu_s']} s  {value['outcome']}" for name, value in report["hostile"].items()]
     for name, tally in (report["messy"] or {}).items():
-        keys = ("files", "as_expected", "wrong", "crashed", "slow", "without_place", "cpu_max_s")
+        keys = ("files", "as_expected", "wrong", "misread", "crashed", "slow", "without_place", "cpu_max_s")
         lines.append(f"messy {name:<20} " + "  ".join(f"{k} {tally[k]}" for k in keys))
     return "\n".join(lines)
 
@@ -179,6 +183,8 @@ def _count(tally: Tally, name: str, expected: str, work: Callable[[], str]) -> N
         tally.as_expected += 1
     elif kind != "crashed":
         tally.wrong.append(f"{name}: {outcome}, expected {expected}")
+        if kind != "refused":
+            tally.misread.append(name)
 
 
 def _scenario(path: Path) -> str:

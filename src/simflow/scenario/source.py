@@ -12,6 +12,7 @@ import yaml
 
 from simflow.scenario.nodes import Entry, Items, Node, Plain, Scalar, Table
 from simflow.scenario.problems import Problem, SourceText, Span
+from simflow.scenario.strict import Strict
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
@@ -108,9 +109,13 @@ def parse(text: str, shown: str, problems: list[Problem], *, many: bool = False)
     source = SourceText(shown, lines_of(text))
     if found := _FORBIDDEN.search(text):
         raise Unreadable(_character(source, text, found.start()))
-    builder = _Builder(source, problems)
+    builder, strict = _Builder(source, problems), Strict(text)
+    if text.rsplit("\n", 1)[-1].isspace():
+        text += "\n"  # a last line of spaces belongs to the text above it only if it ends
     try:
         for event in yaml.parse(text, Loader=_LOADER):
+            if fault := strict.look(event):
+                raise Unreadable(Problem(fault.code, fault.message, _at(source, text, fault.at), fault.hint))
             builder.take(event)
             if not many and len(builder.documents) > 1:
                 break
@@ -289,15 +294,17 @@ def _point(source: SourceText, line: int, column: int) -> Span:
     return Span(source, line + 1, column + 1, line + 1, column + 2)
 
 
+def _at(source: SourceText, text: str, index: int) -> Span:
+    lines = lines_of(text[:index])
+    return _point(source, len(lines) - 1, len(lines[-1]))
+
+
 def _character(source: SourceText, text: str, index: int) -> Problem:
-    before = text[:index]
-    line = len(lines_of(before)) - 1
-    column = len(lines_of(before)[-1])
     name = f"U+{ord(text[index]):04X}"
     return Problem(
         "SF102",
         f"the character {name} may not stand in YAML",
-        _point(source, line, column),
+        _at(source, text, index),
         f'write "\\u{ord(text[index]):04x}" in double quotes',
     )
 
@@ -323,6 +330,11 @@ _SAYS = (
     ),
     ("did not find expected key", "a key was expected here", "check the indentation: keys of one map start in the same column"),
     ("found unexpected end of stream", "the text ends inside quotes", "close the quotes"),
+    ("found unexpected ':'", "a ':' stands where no key ends", "put text that begins with or contains ':' in quotes"),
+    ("did not find expected node content", "a value was expected here", "put text that begins with one of , : ] } % @ ` in quotes"),
+    ("did not find expected <document start>", "text goes on after the value of the whole file", "a file is one map: `key: value` lines"),
+    ("alphabetic or numeric character", "a name after & or * needs letters or digits", "name it with letters a to z, digits, - and _"),
+    ("found unexpected non-alphabetical character", "this name has a character it may not have", "use letters a to z, digits, - and _"),
     ("found unknown escape character", "this escape is not known in double quotes", "write \\\\ for a backslash, or use single quotes"),
     ("did not find expected '-' indicator", "an item of the list was expected here", "start each item with `- ` in the same column"),
 )
@@ -342,6 +354,11 @@ def _syntax(source: SourceText, error: yaml.MarkedYAMLError) -> Problem:
     context = error.context_mark
     if context is not None and mark is not None and context.line != mark.line:
         message += f" (it began at line {context.line + 1})"
+    if "directive" in problem or "incompatible YAML document" in problem:
+        what = "a line with % can only say `%YAML 1.2`, at the very beginning"
+        return Problem(
+            "SF111", what, _point(source, mark.line, 0) if mark else span, "take the line out: scenarios are YAML 1.2 without tags"
+        )
     return Problem("SF104", f"this is not YAML: {message}", span, hint)
 
 
