@@ -54,6 +54,16 @@ class Made:
     record: RunRecord
     windows: tuple[WindowRecord, ...]
 
+    def committed(self, number: int | None = None):
+        """The first `number` windows as the terminal knows them, all for None."""
+        from simflow_tui.committed import Committed, Places
+
+        windows = self.windows[:number]
+        places = Places()
+        for window in windows:
+            places.add(window)
+        return Committed(len(windows), windows, places=places)
+
 
 def make_cell(ticks: int, window: int, variant: str = "price") -> Cell:
     """A resolved cell."""
@@ -381,7 +391,9 @@ def make_app(home: Path, **given: object):
     """The application with a still clock, reading only when told to."""
     from simflow_tui.app import SimflowApp
 
-    return SimflowApp([home], live=False, clock=lambda: NOW, **given)  # type: ignore[arg-type]
+    from simflow_tui.asking import Asker
+
+    return SimflowApp([home], live=False, clock=lambda: NOW, asker=Asker(), **given)  # type: ignore[arg-type]
 
 
 async def settle(app, pilot) -> None:

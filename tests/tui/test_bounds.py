@@ -54,13 +54,13 @@ def test_the_hidden_world_is_never_read(root):
 def test_only_the_newest_episodes_are_kept_and_the_newest_stance_of_each(home, make):
     made = make.run(home, done=6, each=60)
     society = Society(home, made.record, keep=100)
-    assert society.advance(made.windows)
-    assert not society.advance(made.windows)
+    assert society.advance(made.committed())
+    assert not society.advance(made.committed())
     assert len(society.episodes) == 100
     assert society.episodes[-1].tick == max(e.tick for e in society.episodes)
     whole = Society(home, made.record, keep=10_000)
     for n in range(1, 7):
-        whole.advance(made.windows[:n])
+        whole.advance(made.committed(n))
     assert list(whole.episodes)[-100:] == list(society.episodes)
     assert whole.stances == society.stances
     assert len(whole.episodes) == 360
@@ -71,9 +71,9 @@ def test_exposures_are_counted_as_they_are_stored(home, make):
 
     made = make.run(home, done=2, each=30)
     society = Society(home, made.record)
-    society.advance(made.windows)
-    society.count_exposures(made.windows)
-    society.count_exposures(made.windows)
+    society.advance(made.committed())
+    society.count_exposures(made.committed())
+    society.count_exposures(made.committed())
     rows = Store(home).open(made.record).table("exposures").column("episode").to_pylist()
     assert society.seen == {e: rows.count(e) for e in set(rows)}
 
@@ -83,7 +83,7 @@ def test_mean_stances_are_those_of_the_edges_in_force(home, make):
 
     made = make.run(home, done=3)
     society = Society(home, made.record)
-    society.advance(made.windows)
+    society.advance(made.committed())
     newest: dict[int, dict] = {}
     for row in Store(home).open(made.record).table("edges").to_pylist():
         if row["version"] >= newest.get(row["edge"], row)["version"]:

@@ -185,12 +185,12 @@ async def test_held_threads_stay_still_while_the_run_goes_on(home, make):
     ],
 )
 async def test_society_is_filtered_by_agent_topic_and_kind(run, words, passes):
-    from simflow_tui.pages.society import chooser
     from simflow_tui.society import Society
+    from simflow_tui.talk import chooser
     from simflow_tui.threads import threads
 
     society = Society(run.home, run.record)
-    society.advance(run.windows)
+    society.advance(run.committed())
     told = threads(society.episodes, chooser(society, words, run.record.about()))
     assert told or words.startswith("topic")
     assert all(passes(t.episode, society) for t in told)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 
 from simflow.errors import SimflowError
@@ -25,6 +28,9 @@ from simflow_tui.tones import FALLBACK, THEMES, parsed
 from simflow_tui.watch import Clock, RunView
 from simflow_tui.widgets.bar import MODES as NAMES
 from simflow_tui.widgets.bar import Bar
+
+if TYPE_CHECKING:
+    from simflow_tui.asking import Answerer
 
 DAGSTER = ("127.0.0.1", 3000)
 
@@ -64,8 +70,9 @@ class SimflowApp(ReadingApp):
         live: bool = True,
         theme: str | None = None,
         notify_by: str = "off",
+        asker: Answerer | None = None,
     ) -> None:
-        super().__init__(homes, clock=clock, period=period, live=live)
+        super().__init__(homes, clock=clock, period=period, live=live, asker=asker)
         self.notify_by = notify_by
         self.notices = Notices()
         self.launched: list[control.Launched] = []
@@ -88,8 +95,14 @@ class SimflowApp(ReadingApp):
         if self.live:
             self.call_after_refresh(self.follow)
 
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Textual waits a twentieth of a second before it paints another screen; ours are there at once."""
+        super().delay_update(min(delay, 0.005))
+
     def take(self, snapshot: Snapshot) -> None:
         """Show a snapshot, and tell what happened."""
+        if self.live:
+            self._fit()
         super().take(snapshot)
         for notice in self.notices.take(snapshot.runs):
             self.notify(notice.text, severity=notice.severity, timeout=8, markup=False)  # type: ignore[arg-type]
@@ -101,6 +114,17 @@ class SimflowApp(ReadingApp):
                 code, errors = ended
                 if code not in {0, 130}:
                     self.notify(errors or f"exit code {code}", title=launched.words, severity="error", timeout=15, markup=False)
+
+    def _fit(self) -> None:
+        # A change of size comes as a signal and as events that overtake one another while screens are made: what counts is the terminal.
+        try:
+            size = Size(*os.get_terminal_size(sys.__stderr__.fileno() if sys.__stderr__ else 2))
+        except (OSError, ValueError):
+            return
+        if size and not self.is_headless and size not in {self.size, Size(0, 0)}:
+            self.post_message(events.Resize(size, size))
+        elif size == self.size and self.screen.outer_size not in {self.size, Size(0, 0)}:
+            self.screen.post_message(events.Resize(size, size))
 
     def tell(self) -> None:
         """Have the screen that is on show what is known."""

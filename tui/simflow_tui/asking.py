@@ -1,4 +1,4 @@
-"""Questions to a run's memory, in worker threads: recall for a situation, and beliefs walked down to raw events."""
+"""Questions to a run's memory: recall for a situation, and beliefs walked down to raw events. They are answered where memory is cheap."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simflow.errors import SimflowError
 from simflow.runs import RunRecord
@@ -52,8 +52,24 @@ class Beliefs:
     trouble: str = ""
 
 
+class Answerer(Protocol):
+    """Who answers."""
+
+    def recall(self, home: Path, record: RunRecord, question: Question) -> Answer:
+        """The memory block that the agent would be given."""
+
+    def beliefs(self, home: Path, record: RunRecord, question: Question) -> Beliefs:
+        """Each belief about the agent as of the tick, with its edges, statements and raw events."""
+
+    def rest(self) -> None:
+        """Let go of what was read if nobody has asked for a while."""
+
+    def close(self) -> None:
+        """Let go of what was read."""
+
+
 class Asker:
-    """Keeps the memory of one run open between questions; a new window opens it anew."""
+    """Answers in this process: keeps the memory of one run open between questions; a new window opens it anew."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,6 +107,9 @@ class Asker:
                 return Beliefs(question, found, data.end, tuple(sorted(changes)))
             except (SimflowError, OSError, KeyError, ValueError) as error:
                 return Beliefs(question, trouble=said(error))
+
+    def rest(self) -> None:
+        """Keep what was read: this is where it is asked for."""
 
     def close(self) -> None:
         """Let go of what was read."""

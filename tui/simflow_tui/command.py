@@ -38,6 +38,14 @@ def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None, no
         else:
             click.echo(as_text(runs))
         return
+    import os
+    import sys
+
+    # The size is the terminal's own: variables that a shell exported once would hold it still, whatever the window does.
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
+    # A thread that reads gives way to one that draws after a millisecond, not after five.
+    sys.setswitchinterval(0.001)
     from simflow_tui.app import SimflowApp
 
     SimflowApp(roots, theme=theme, notify_by=notify).run()

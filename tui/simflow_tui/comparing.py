@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from simflow.errors import SimflowError
-from simflow.runs import RunRecord
+from simflow_tui.committed import Committed
 from simflow_tui.society import Society
 from simflow_tui.watch import RunView, Watch
 
@@ -17,8 +17,7 @@ class Side:
     """One run as it is compared. `kinds`: episodes by kind; `stances`: (topic, persona) -> mean at its end; `lines`: topic -> mean over time."""
 
     run: RunView
-    windows: int
-    keys: tuple[str, ...]
+    windows: Committed
     kinds: dict[str, int]
     stances: dict[tuple[str, str], float]
     lines: dict[str, tuple[tuple[int, float | None], ...]]
@@ -35,15 +34,10 @@ class Comparison:
     trouble: str = ""
 
 
-def side(run: RunView, watch: Watch, *, stop: Callable[[], bool] = lambda: False) -> tuple[Side, str]:
-    """One run's side, and what went wrong while reading it."""
+def side(run: RunView, watch: Watch, society: Society, *, stop: Callable[[], bool] = lambda: False) -> tuple[Side, str]:
+    """One run's side, and what went wrong while reading it. `society`: what was read of it before."""
     windows = watch.windows(run.record)
-    society = Society(run.project, run.record, keep=1)
     society.advance(windows, stop=stop)
-    kinds: dict[str, int] = {}
-    for window in windows:
-        for kind, count in window.kinds.items():
-            kinds[kind] = kinds.get(kind, 0) + int(count)
     stances = {key: line[-1] for key, line in society.stances.means.items() if line and line[-1] is not None}
     sizes: dict[tuple[str, str], int] = {}
     for agent, topic in society.stances.held:
@@ -51,9 +45,7 @@ def side(run: RunView, watch: Watch, *, stop: Callable[[], bool] = lambda: False
         key = (topic, who.persona if who and who.persona else "others")
         sizes[key] = sizes.get(key, 0) + 1
     lines = {topic: tuple(_mean(society, sizes, topic)) for topic in society.stances.topics()}
-    return Side(
-        run, len(windows), tuple(w.key for w in windows), kinds, {k: v for k, v in stances.items() if v is not None}, lines
-    ), society.trouble
+    return Side(run, windows, dict(windows.kinds), {k: v for k, v in stances.items() if v is not None}, lines), society.trouble
 
 
 def _mean(society: Society, sizes: dict[tuple[str, str], int], topic: str) -> list[tuple[int, float | None]]:
@@ -66,23 +58,26 @@ def _mean(society: Society, sizes: dict[tuple[str, str], int], topic: str) -> li
     return points
 
 
-def compare(left: RunView, right: RunView, watch: Watch, *, stop: Callable[[], bool] = lambda: False) -> Comparison:
-    """Both sides and what differs."""
-    a, trouble_a = side(left, watch, stop=stop)
-    b, trouble_b = side(right, watch, stop=stop)
-    shared = next((i for i, (x, y) in enumerate(zip(a.keys, b.keys, strict=False)) if x != y), min(len(a.keys), len(b.keys)))
-    changes, trouble = differences(left.project, left.record, right.project, right.record)
+def compare(
+    left: RunView, right: RunView, watch: Watch, societies: Mapping[str, Society], *, stop: Callable[[], bool] = lambda: False
+) -> Comparison:
+    """Both sides and what differs. `societies`: run -> what was read of it before, brought up to date here."""
+    a, trouble_a = side(left, watch, societies[left.key], stop=stop)
+    b, trouble_b = side(right, watch, societies[right.key], stop=stop)
+    both = min(a.windows.total, b.windows.total)
+    shared = next((i for i in range(both) if a.windows.places[i].key != b.windows.places[i].key), both)
+    changes, trouble = differences(left.about, right.about)
     return Comparison(a, b, changes, shared, "; ".join(t for t in (trouble_a, trouble_b, trouble) if t))
 
 
-def differences(home: Path, left: RunRecord, other_home: Path, right: RunRecord) -> tuple[tuple[tuple[str, str, str], ...], str]:
-    """Keys of the resolved scenario that differ, with both values as short text."""
-    from simflow.scenario.changes import brief  # noqa: PLC0415 - when two runs are compared, not before
+def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[tuple[tuple[str, str, str], ...], str]:
+    """Keys of the resolved scenario in which two contents of run.yaml differ, with both values as short text."""
+    from simflow.plan import revive  # noqa: PLC0415 - when two runs are compared, not before
+    from simflow.scenario.changes import brief  # noqa: PLC0415
     from simflow.scenario.changes import differences as between  # noqa: PLC0415
-    from simflow.store import Store  # noqa: PLC0415
 
     try:
-        found = between(Store(home).open(left).cell, Store(other_home).open(right).cell)
+        found = between(revive(left["cell"]), revive(right["cell"]))
         return tuple((c.key, brief(c.before), brief(c.after)) for c in found), ""
-    except (SimflowError, OSError, KeyError, TypeError, ValueError) as error:
-        return (), str(error)
+    except (SimflowError, KeyError, TypeError, ValueError) as error:
+        return (), f"the scenarios cannot be compared: {error}"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from simflow.errors import SimflowError
-from simflow.runs import WindowRecord
+from simflow_tui.committed import Committed
 
 SAID = 200
 """Own episodes that are kept."""
+
+EDGES = 2000
+"""Edges that are kept, at most twice as many between two clearings."""
+
+RELATIONS = 400
+"""Relations in force that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,77 +53,84 @@ class Story:
 class Storyteller:
     """Reads one agent's part of a run, window by window; what was read is not read again. `story` is what is known so far."""
 
-    def __init__(self, home: Path, agent: int) -> None:
+    def __init__(self, home: Path, agent: int, run: str = "") -> None:
         self.home = home
+        self.run = run
         self.story = Story(agent)
-        self.done: list[str] = []
-        self._edges: dict[int, dict[str, Any]] = {}
+        self.done = 0
+        self._origin: int | None = None
+        self._edges: dict[int, tuple[Any, ...]] = {}
 
-    def advance(self, windows: Sequence[WindowRecord], *, stop: Callable[[], bool] = lambda: False) -> Story:
-        """Take in the windows that are new, and tell the whole anew."""
+    def behind(self, windows: Committed) -> bool:
+        """Whether windows are committed that have not been taken in."""
+        return (self._origin, self.done) != (windows.origin, windows.total)
+
+    def advance(self, windows: Committed, *, most: int | None = None, stop: Callable[[], bool] = lambda: False) -> Story:
+        """Take in windows that are new, at most `most` of them, and tell the whole anew."""
         from simflow.store import Store  # noqa: PLC0415 - costs 0.3 CPU seconds: only where data are shown
 
-        keys = [w.key for w in windows]
-        if keys[: len(self.done)] != self.done:
-            self.story, self.done, self._edges = Story(self.story.agent), [], {}
-        known, store = self.story, Store(self.home)
+        if self._origin != windows.origin or self.done > windows.total:
+            self.story, self.done, self._edges, self._origin = Story(self.story.agent), 0, {}, windows.origin
+        known, held = self.story, Store(self.home).windows
         found = Story(known.agent, known.state, known.state_tick, said=list(reversed(known.said)), shown=known.shown)
-        for window in windows[len(self.done) :]:
+        until = windows.total if most is None else min(windows.total, self.done + most)
+        for place in (windows.places[i] for i in range(self.done, until)):
             if stop():
                 break
             try:
-                held = store.windows.get(window.key)
-                if held is None:
-                    found.trouble = f"window {window.number} is gone from the store"
+                window = held.get(place.key)
+                if window is None:
+                    found.trouble = f"window {place.number} is gone from the store"
                 else:
-                    self._take(found, held)
+                    self._take(found, window)
             except (SimflowError, OSError, KeyError, ValueError) as error:
                 found.trouble = str(error)
-            self.done.append(window.key)
-        found.windows = len(self.done)
+            self.done += 1
+        found.windows = self.done
         found.said = list(reversed(found.said[-SAID:]))
-        _beliefs(found, self._edges)
+        self._forget()
+        _beliefs(found, self._edges.values())
         self.story = found
         return found
 
     def _take(self, found: Story, held: Any) -> None:
         import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
-        agent = found.agent
-        table = held.table("edges")
-        for row in table.filter(pc.equal(table["of"], agent)).to_pylist():
-            known = self._edges.get(row["edge"])
-            if known is None or known["version"] < row["version"]:
-                self._edges[row["edge"]] = row
-        episodes = held.table("episodes", ["tick", "actor", "kind", "sentence"])
-        own = episodes.filter(pc.equal(episodes["actor"], agent))
-        found.said += [(r["tick"], r["kind"], r["sentence"]) for r in own.to_pylist()]
-        states = held.table("personas", ["agent", "tick", "text"])
-        for row in states.filter(pc.equal(states["agent"], agent)).to_pylist():
-            if row["tick"] >= found.state_tick:
-                found.state, found.state_tick = row["text"], row["tick"]
-        readers = held.table("exposures", ["reader"])
-        found.shown += pc.sum(pc.equal(readers["reader"], agent)).as_py() or 0
+        def own(name: str, whose: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+            table = held.table(name, [whose, *columns])
+            rows = table.filter(pc.equal(table[whose], found.agent)) if table.num_rows else table
+            return list(zip(*(rows[c].to_pylist() for c in columns), strict=True))
+
+        for row in own("edges", "of", EDGE):
+            known = self._edges.get(row[0])
+            if known is None or known[1] < row[1]:
+                self._edges[row[0]] = row
+        found.said += own("episodes", "actor", ["tick", "kind", "sentence"])
+        for tick, text in own("personas", "agent", ["tick", "text"]):
+            if tick >= found.state_tick:
+                found.state, found.state_tick = text, tick
+        readers = held.table("exposures", ["reader"])["reader"]
+        found.shown += pc.sum(pc.equal(readers, found.agent)).as_py() or 0
+
+    def _forget(self) -> None:
+        # Those that are in force no longer go first, then those that were seen longest ago: a curve shows no more, and a week has many.
+        if len(self._edges) > 2 * EDGES:
+            kept = sorted(self._edges.values(), key=lambda row: (row[VALID_TO] is None, row[LAST_SEEN]))[-EDGES:]
+            self._edges = {row[0]: row for row in kept}
 
 
-def _beliefs(found: Story, edges: dict[int, dict[str, Any]]) -> None:
-    for row in sorted(edges.values(), key=lambda r: (r["valid_from"], r["version"])):
-        if row["on_topic"] is not None and row["on_agent"] is None:
-            found.opinions.setdefault(row["on_topic"], []).append((row["valid_from"], row["value"]))
-            if row["valid_to"] is None and row["last_seen"] > row["valid_from"]:
-                found.opinions[row["on_topic"]].append((row["last_seen"], row["value"]))
-        if row["valid_to"] is None:
-            found.relations.append(
-                Relation(
-                    row["edge"],
-                    row["kind"],
-                    row["on_agent"],
-                    row["on_topic"],
-                    row["about"],
-                    row["value"],
-                    row["count"],
-                    row["valid_from"],
-                    row["last_seen"],
-                )
-            )
+EDGE = ["edge", "version", "kind", "on_agent", "on_topic", "about", "value", "count", "valid_from", "last_seen", "valid_to"]
+LAST_SEEN, VALID_TO = EDGE.index("last_seen"), EDGE.index("valid_to")
+
+
+def _beliefs(found: Story, edges: Iterable[tuple[Any, ...]]) -> None:
+    for row in sorted(edges, key=lambda row: (row[8], row[1])):
+        edge, _, kind, on_agent, on_topic, about, value, count, valid_from, last_seen, valid_to = row
+        if on_topic is not None and on_agent is None:
+            found.opinions.setdefault(on_topic, []).append((valid_from, value))
+            if valid_to is None and last_seen > valid_from:
+                found.opinions[on_topic].append((last_seen, value))
+        if valid_to is None:
+            found.relations.append(Relation(edge, kind, on_agent, on_topic, about, value, count, valid_from, last_seen))
     found.relations.sort(key=lambda r: (r.on_topic is None, r.on_topic or "", -abs(r.value)))
+    del found.relations[RELATIONS:]

@@ -5,6 +5,7 @@ Nothing is told by colour alone: each state has its own sign and word, each seri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from textual.content import Content
@@ -181,7 +182,7 @@ def content(*spans: Span) -> Content:
     return Content.assemble(*((text, TONES[tone]) for text, tone in spans), strip_control_codes=False)
 
 
-def lines(*rows: list[Span] | tuple[Span, ...]) -> Content:
+def lines(*rows: Sequence[Span]) -> Content:
     """Rows of spans, one a line."""
     return Content("\n").join([content(*row) for row in rows])
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simflow.runs import Progress, RunRecord, WindowRecord, list_runs
+from simflow.runs import Progress, RunRecord, list_runs
 from simflow.runs.ledger import STALE_AFTER
+from simflow_tui.committed import Committed, WindowsFile
 
 Clock = Callable[[], float]
+
+FOLLOWED = 3
+"""Runs whose windows are followed at a time: the selected one and what it is compared with."""
+
+QUEUE = 120
+"""Windows whose extraction queue is shown."""
 
 STATES: dict[str, tuple[str, str]] = {
     "running": ("●", "good"),
@@ -125,10 +132,16 @@ class Watch:
         self.homes = tuple(homes)
         self.clock = clock
         self._kept: dict[tuple[str, str], tuple[tuple[int, int], Any]] = {}
+        self._files: dict[str, WindowsFile] = {}
+        self._queue: dict[str, float] = {}
+        self._lock = threading.Lock()
 
     def runs(self) -> list[RunView]:
         """All runs of all projects: those at work first, then the newest. A folder that vanishes meanwhile is left out."""
         views = [self.view(record, home) for home in self.homes for record in list_runs(home)]
+        if len(self._kept) > 3 * len(views) + 16:  # what was known of runs that are gone
+            there = {view.key for view in views}
+            self._kept = {key: value for key, value in self._kept.items() if key[0] in there}
         return sorted(sorted(views, key=lambda v: (v.record.path.name, v.id), reverse=True), key=lambda v: not v.live)
 
     def view(self, record: RunRecord, project: Path) -> RunView:
@@ -148,20 +161,29 @@ class Watch:
         elapsed = max(0.0, end - progress.started) if progress.started else 0.0
         return RunView(record, project, progress, about, state, age, elapsed)
 
-    def windows(self, record: RunRecord) -> tuple[WindowRecord, ...]:
-        """The committed windows, parsed again only when the file changed."""
-        found: tuple[WindowRecord, ...] = self._read(record.path, "windows.json", lambda: sound(record.windows())) or ()
-        return found
+    def windows(self, record: RunRecord) -> Committed:
+        """The committed windows; of a run that is asked for again only those that are new are read."""
+        with self._lock:
+            file = self._files.pop(str(record.path), None) or WindowsFile(record.path / "windows.json")
+            self._files[str(record.path)] = file
+            while len(self._files) > FOLLOWED:
+                del self._files[next(iter(self._files))]
+            return file.poll()
 
-    def queue(self, project: Path, windows: Sequence[WindowRecord]) -> list[float]:
+    def queue(self, project: Path, windows: Committed) -> tuple[float, ...]:
         """Episodes that waited for extraction at the end of each of the last windows; those without a manifest are left out."""
-        found = []
-        for window in windows[-120:]:
-            folder = project / "windows" / window.key[:2] / window.key
-            manifest = self._read(folder, "manifest.json", partial(_manifest, folder))
-            if isinstance(manifest, dict) and isinstance(waiting := manifest.get("queue"), int | float):
-                found.append(float(waiting))
-        return found
+        newest = windows.recent[-QUEUE:]
+        known = {w.key: self._queue.get(w.key) for w in newest}
+        for key in (key for key, value in known.items() if value is None):
+            folder = project / "windows" / key[:2] / key
+            try:
+                manifest = _manifest(folder)
+            except (OSError, ValueError):
+                continue
+            waiting = manifest.get("queue") if isinstance(manifest, dict) else None
+            known[key] = float(waiting) if isinstance(waiting, int | float) else math.nan
+        self._queue = {key: value for key, value in known.items() if value is not None}
+        return tuple(value for value in self._queue.values() if value == value)  # noqa: PLR0124 - NaN: it does not say
 
     def _read(self, folder: Path, name: str, read: Callable[[], Any]) -> Any:
         path = folder / name
@@ -199,23 +221,8 @@ def clean(progress: Progress | None) -> Progress | None:
     return dataclasses.replace(progress, **changes)
 
 
-def sound(windows: Sequence[WindowRecord]) -> tuple[WindowRecord, ...]:
-    """The windows whose fields can be used, with counts and seconds as numbers."""
-    kept = []
-    for w in windows:
-        if not all(isinstance(v, int) for v in (w.number, w.start, w.stop)) or not isinstance(w.key, str):
-            continue
-        kept.append(dataclasses.replace(w, rows=_numbers(w.rows), seconds=_numbers(w.seconds), kinds=_numbers(w.kinds)))
-    return tuple(kept)
-
-
 def _manifest(folder: Path) -> Any:
     return json.loads((folder / "manifest.json").read_text("utf-8"))
-
-
-def _numbers(mapping: object) -> dict[str, Any]:
-    items = mapping.items() if isinstance(mapping, Mapping) else ()
-    return {str(k): v for k, v in items if isinstance(v, int | float)}
 
 
 def _finite(value: object) -> float | None:
@@ -230,6 +237,7 @@ class LogTail:
     def __init__(self, path: Path, keep: int = 500) -> None:
         self.path = path
         self.lines: deque[dict[str, Any]] = deque(maxlen=keep)
+        self.read = 0
         self._offset = -1
         self._rest = b""
         self._torn = False
@@ -244,6 +252,9 @@ class LogTail:
                 self._torn = self._offset > 0
             if size == self._offset:
                 return False
+            if size - self._offset > self.REACH:  # a flood: only its end is read
+                self.lines.clear()
+                self._offset, self._rest, self._torn = size - self.REACH, b"", True
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 data = self._rest + file.read(size - self._offset)
@@ -251,10 +262,13 @@ class LogTail:
             return False
         self._offset = size
         *whole, self._rest = data.split(b"\n")
+        if len(self._rest) > self.REACH:  # no line is that long
+            self._rest, self._torn = b"", True
         if self._torn and whole:  # we began in the middle of a line
             whole, self._torn = whole[1:], False
         added = [parsed for parsed in map(_line, whole) if parsed is not None]
         self.lines.extend(added)
+        self.read += len(added)
         return bool(added)
 
 

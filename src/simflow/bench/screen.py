@@ -11,7 +11,7 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -69,11 +69,17 @@ class Terminal:
 
     def until(self, text: str, *, seconds: float = 60.0) -> bool:
         """Read until `text` comes; False if it does not within `seconds`."""
-        wanted, seen, deadline = text.encode(), b"", time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            seen = (seen + self.read(0.02))[-(1 << 18) :]
-            if wanted in seen:
-                return True
+        wanted = text.encode()
+        return self.see(lambda seen: wanted in seen, seconds=seconds)
+
+    def see(self, found: Callable[[bytes], bool], *, seconds: float = 60.0) -> bool:
+        """Read until `found` holds of what has come since the call; False if it does not within `seconds`."""
+        seen, deadline = b"", time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if piece := self.read(min(left, 0.5)):
+                seen = (seen + piece)[-(1 << 18) :]
+                if found(seen):
+                    return True
         return False
 
     def idle(self, seconds: float) -> None:
@@ -92,13 +98,39 @@ class Terminal:
                 return
 
     def cpu(self) -> float:
-        """CPU seconds of the program so far, all threads."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU seconds of the program and all that it started so far, all threads."""
+        return sum(_cpu(pid) for pid in [self.pid, *self.children()])
 
-    def memory(self) -> float:
-        """Resident bytes of the program at their highest so far."""
-        for line in Path(f"/proc/{self.pid}/status").read_text("ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return float(line.split()[1]) * 1024
-        return 0.0
+    def children(self) -> list[int]:
+        """Processes that the program started and that run now, and theirs."""
+        parents: dict[int, list[int]] = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and (fields := _stat(int(entry.name))):
+                parents.setdefault(int(fields[1]), []).append(int(entry.name))
+        found, todo = [], [self.pid]
+        while todo:
+            below = parents.get(todo.pop(), [])
+            found += below
+            todo += below
+        return found
+
+    def memory(self, pid: int | None = None) -> float:
+        """Resident bytes of the program at their highest so far, or of another process."""
+        try:
+            lines = Path(f"/proc/{pid or self.pid}/status").read_text("ascii").splitlines()
+        except OSError:
+            return 0.0
+        return next((float(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0.0)
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace").rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return []
+
+
+def _cpu(pid: int) -> float:
+    # Own time and that of children that have ended.
+    fields = _stat(pid)
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") if fields else 0.0

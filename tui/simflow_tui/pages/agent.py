@@ -42,6 +42,7 @@ now. `m` asks its memory in a situation, `b` walks a belief down to the raw even
     def __init__(self) -> None:
         super().__init__()
         self._shown: object = None
+        self._followed: int | None = None
 
     def body(self) -> Iterator[Widget]:
         """Agents on the left, one of them on the right."""
@@ -76,24 +77,25 @@ now. `m` asks its memory in a situation, `b` walks a belief down to the raw even
             return
         words = self.words()
         state = (society.record.path, len(society.agents), words)
-        rows = self.query_one("#agents", Rows)
+        rows, choice = self.query_one("#agents", Rows), self.desk.choice
         if state != self._shown:
             self._shown = state
-            rows.show([agent_row(a) for a in sorted(society.agents.values(), key=lambda a: (a.is_voice, a.agent)) if passes(a, words)])
-            wanted = self.desk.choice.agent
-            if wanted is not None:
-                rows.select(str(wanted))
-        if self.desk.choice.agent is None and rows.current:
-            self.desk.choose_agent(int(rows.current.key))
-        elif self.desk.choice.agent is not None and rows.current and rows.current.key != str(self.desk.choice.agent):
-            rows.select(str(self.desk.choice.agent))
+            agents = sorted(society.agents.values(), key=lambda a: (a.is_voice, a.agent))
+            rows.show([agent_row(a) for a in agents if passes(a, words)])
+            self._followed = None
+        if choice.agent is None and rows.current:
+            self._followed = int(rows.current.key)
+            self.desk.choose_agent(self._followed)
+        elif choice.agent is not None and choice.agent != self._followed:  # chosen elsewhere: the cursor goes there, once
+            self._followed = choice.agent
+            rows.select(str(choice.agent))
         self.one(society)
 
     def one(self, society: Society) -> None:
         """The right side."""
         agent = society.agents.get(self.desk.choice.agent if self.desk.choice.agent is not None else -1)
         told = self.desk.story if agent and self.desk.story and self.desk.story.agent == agent.agent else None
-        key = (agent, told.windows if told else None, self.size)
+        key = (agent, id(told), self.size)
         self.query_one("#state", Panel).show(lambda w, h: state_lines(agent, told, w)[:h], key)
         run = self.desk.selected
         about = run.about if run else {}
@@ -103,7 +105,7 @@ now. `m` asks its memory in a situation, `b` walks a belief down to the raw even
         scale = topic_scale(about, topics[0]) if topics else []
         self.query_one("#opinions", Panel).show(lambda w, h: plot(lines, w, h, end=end, events=scenario_events(about), scale=scale), key)
         self.query_one("#relations", Rows).show([relation_row(r, society) for r in told.relations] if told else [])
-        self.query_one("#said", Panel).show(lambda w, h: [said_line(t, s, w) for t, _, s in (told.said if told else [])][:h], key)
+        self.query_one("#said", Panel).show(lambda w, h: [said_line(t, s, w) for t, _, s in (told.said[:h] if told else [])], key)
 
     def path(self) -> tuple[list[str], list[Span]]:
         """The run and the agent."""
@@ -124,8 +126,10 @@ now. `m` asks its memory in a situation, `b` walks a belief down to the raw even
 
     @on(Rows.Highlighted, "#agents")
     def _highlighted(self, event: Rows.Highlighted) -> None:
-        if event.row and event.rows.has_focus:
-            self.desk.choose_agent(int(event.row.key))
+        row = event.rows.current  # what the message tells may be of a moment ago
+        if row and event.rows.has_focus:
+            self._followed = int(row.key)
+            self.desk.choose_agent(self._followed)
             self.news()
 
     @on(Rows.Opened, "#agents")
@@ -155,7 +159,7 @@ def state_lines(agent: Agent | None, told: Story | None, width: int) -> list[lis
         (f"  {plain(agent.name)}", "head"),
         (f"  {plain(agent.persona) or 'voice'}", "dim"),
     ]
-    if told is None:
+    if told is None or not told.windows:
         return [first, [("reading…", "dim")]]
     facts = f"state of tick {told.state_tick}   was shown {number(told.shown)} posts   {len(told.said)} own acts at hand"
     lines: list[list[Span]] = [first, [(clip(facts, width), "dim")]]

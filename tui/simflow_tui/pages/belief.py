@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -77,19 +78,22 @@ and the raw event of each. `,` and `.` go to the change before and after; `left`
         """Ask if something else is selected, show what is known."""
         run, agent = self.desk.selected, self.desk.choice.agent
         tree = self.query_one("#tree", Rows)
-        if run is None or self.desk.society is None or agent is None or not self.desk.snapshot.windows:
+        if run is None or self.desk.society is None or agent is None or not self.desk.snapshot.windows.total:
             tree.empty = (
-                "no agent is selected: press a" if run is not None and self.desk.snapshot.windows else "nothing has been committed yet"
+                "no agent is selected: press a"
+                if run is not None and self.desk.snapshot.windows.total
+                else "nothing has been committed yet"
             )
             tree.show([])
             return
-        asked = Question(run.key, len(self.desk.snapshot.windows), agent, self._tick)
+        asked = Question(run.key, self.desk.snapshot.windows.total, agent, self._tick)
         if asked != self._asked:
             if self._asked is not None and (self._asked.run, self._asked.agent) != (asked.run, asked.agent):
                 self._tick = None
                 asked = Question(asked.run, asked.windows, asked.agent, None)
-            self._asked = asked
-            self.desk.wonder(asked)
+            if self._asked is None or replace(self._asked, windows=asked.windows) != asked or self.desk.ask_again():
+                self._asked = asked
+                self.desk.ask("beliefs", asked)
         self.show(self.desk.beliefs)
 
     def show(self, beliefs: Beliefs | None) -> None:

@@ -134,8 +134,9 @@ after them. `Δ` is B minus A. `k` makes B the selected run.
 
     @on(Rows.Highlighted, "#others")
     def _highlighted(self, event: Rows.Highlighted) -> None:
-        if event.row and event.rows.has_focus:
-            self.desk.choice.other = event.row.key
+        row = event.rows.current
+        if row and event.rows.has_focus and row.key != self.desk.choice.other:
+            self.desk.choice.other = row.key
             self.news()
 
 

@@ -11,7 +11,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
-from simflow.episode import label
 from simflow_tui.asking import MODES, SCOPES, Answer, Question
 from simflow_tui.figures import bar, clip, fit, plain, plain_lines
 from simflow_tui.pages.page import Deed, Page
@@ -187,9 +186,10 @@ and what is **being said** on the topics now. Each kind has a hard cap in tokens
         self.desk.choice.situation = situation
         self.desk.choice.tick = int(tick) if tick.isdigit() else None
         self._filled = (self.desk.choice.run, who.agent, self.desk.choice.tick, situation)
-        windows = len(self.desk.snapshot.windows)
+        windows = self.desk.snapshot.windows.total
         self._asked = Question(run.key, windows, who.agent, self.desk.choice.tick, situation, self.mode, self.scope)
-        self.desk.question(self._asked)
+        if self.desk.answer is None or self.desk.answer.question != self._asked:
+            self.desk.ask("recall", self._asked)
         self.answer(self.desk.answer)
 
     def action_write(self) -> None:
@@ -254,6 +254,8 @@ def dropped_rows(block: Block) -> list[Row]:
 
 
 def _row(key: str, line: Line, why: str) -> Row:
+    from simflow.episode import label  # noqa: PLC0415 - brings pyarrow, which is here where there is an answer
+
     source = label(line.edge) if line.edge is not None else label(line.episode) if line.episode is not None else ""
     return Row(
         f"{key}{source}",

@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from simflow_tui.tones import Span
 from simflow_tui.watch import STATES, RunView
 from simflow_tui.widgets.bar import Bar, Crumbs
+from simflow_tui.widgets.keys import Keys
 
 if TYPE_CHECKING:
     from simflow_tui.app import SimflowApp
@@ -79,13 +80,13 @@ class Page(Screen[None]):
         return self.app
 
     def compose(self) -> ComposeResult:
-        """Bar, path, filter, body, footer."""
+        """Bar, path, filter, body, keys."""
         yield Bar(self.MODE)
         yield Crumbs()
         if self.FILTER is not None:
             yield Filter(placeholder=f"/ {self.FILTER}", compact=True)
         yield from self.body()
-        yield Footer(compact=True, show_command_palette=True)
+        yield Keys()
 
     def body(self) -> Iterator[Widget]:
         """What is between path and footer."""

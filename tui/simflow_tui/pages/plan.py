@@ -38,6 +38,7 @@ it. Save the file in your editor and the right side follows. `n` starts a run of
         super().__init__()
         self._files: list[Path] = []
         self._round = 0
+        self._followed: Path | None = None
 
     def body(self) -> Iterator[Widget]:
         """Files on the left, words on the right."""
@@ -56,10 +57,10 @@ it. Save the file in your editor and the right side follows. `n` starts a run of
         several = len({f.parent.parent for f in shown}) > 1
         files.show([self._row(f, several=several) for f in shown])
         chosen = self.desk.choice.scenario
-        if chosen is not None and files.current and files.current.key != str(chosen):
-            files.select(str(chosen))
         if chosen is None and files.current:
-            self.desk.choice.scenario = chosen = Path(files.current.key)
+            self.desk.choice.scenario = chosen = self._followed = Path(files.current.key)
+        elif chosen is not None and chosen != self._followed and files.select(str(chosen)):  # chosen elsewhere
+            self._followed = chosen
         if chosen is not None:
             known = self.desk.verdicts.get(chosen)
             if known is None or known.stamp != stamp(chosen):
@@ -115,8 +116,9 @@ it. Save the file in your editor and the right side follows. `n` starts a run of
 
     @on(Rows.Highlighted, "#files")
     def _highlighted(self, event: Rows.Highlighted) -> None:
-        if event.row and event.rows.has_focus:
-            self.desk.choice.scenario = Path(event.row.key)
+        row = event.rows.current
+        if row and event.rows.has_focus and Path(row.key) != self.desk.choice.scenario:
+            self.desk.choice.scenario = self._followed = Path(row.key)
             self.news()
 
 

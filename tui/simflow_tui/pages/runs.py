@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -130,8 +131,8 @@ Every run of the project, those at work first. The lower part shows the run unde
 
     @on(Rows.Highlighted, "#runs")
     def _highlighted(self, event: Rows.Highlighted) -> None:
-        if event.row:
-            self.desk.choose(event.row.key)
+        if row := event.rows.current:
+            self.desk.choose(row.key)
         self.detail()
 
     @on(Rows.Opened, "#runs")
@@ -152,6 +153,20 @@ Every run of the project, those at work first. The lower part shows the run unde
         panel.show(lambda w, h: summary(run, said, w, h), (run, tuple(said), panel.size))
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How far a run is, as a bar of the column's width."""
+
+    fraction: float
+    tone: str
+    quiet: str
+
+    def __call__(self, width: int) -> list[Span]:
+        """Bar and percentage."""
+        full, rest = bar(self.fraction, max(3, width - 5))
+        return [(full, self.tone), (rest, "faint"), (f" {percent(self.fraction)}", self.quiet)]
+
+
 def row(run: RunView, *, several: bool) -> Row:
     """One run as a row."""
     p = run.progress
@@ -160,10 +175,6 @@ def row(run: RunView, *, several: bool) -> Row:
     word, how = run.health
     name = plain(f"{run.project.parent.name}: {run.record.scenario}" if several else run.record.scenario)
 
-    def progress(width: int) -> list[Span]:
-        full, rest = bar(run.fraction, max(3, width - 5))
-        return [(full, tone if run.state != "done" else "faint"), (rest, "faint"), (f" {percent(run.fraction)}", quiet)]
-
     return Row(
         run.key,
         (
@@ -171,7 +182,7 @@ def row(run: RunView, *, several: bool) -> Row:
             (name, "" if run.live or run.state in {"failed", "silent"} else "dim"),
             (plain(run.cell), "dim"),
             (f"{p.window}/{p.windows}" if p.windows else "–", quiet),
-            progress,
+            Done(run.fraction, tone if run.state != "done" else "faint", quiet),
             (rate(p.rate) if p.rate else "–", quiet),
             (duration(p.eta if run.live else None), quiet),
             (short(p.episodes), quiet),

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from simflow.episode import label
 from simflow_tui.figures import clip, number, plain, short
 from simflow_tui.pages.page import Deed, Page
 from simflow_tui.pages.watch import scenario_topics
-from simflow_tui.society import Episode, Society
-from simflow_tui.threads import SIGNS, Told, threads
+from simflow_tui.society import Society
+from simflow_tui.threads import SIGNS, Told
 from simflow_tui.tones import Span
 from simflow_tui.widgets.panel import Panel
-from simflow_tui.widgets.rows import Column, Row, Rows
+from simflow_tui.widgets.rows import Column, LazyRows, Row, Rows
 from simflow_tui.wrap import wrapped
-
-MOST = 600
-"""Rows that are listed; the rest is reached by filtering."""
 
 
 class SocietyPage(Page):
@@ -75,26 +71,28 @@ The newest committed episodes as threads: the thread with the newest word comes 
 
     def update(self) -> None:
         """Rows from what has been read."""
-        society, words = self.desk.society, self.words()
+        society, run, words = self.desk.society, self.desk.selected, self.words()
         rows = self.query_one("#threads", Rows)
-        if society is None or self.desk.selected is None or society.record.path != self.desk.selected.record.path:
+        if words != self.desk.choice.words:
+            self.desk.choice.words = words
+            self.desk.attend()
+        if society is None or run is None or society.record.path != run.record.path:
             rows.show([])
             return
-        state = (society.record.path, len(society.done), words, sum(society.seen.values()))
-        if not self.held and state != self._shown:
-            self._shown = state
-            wanted = chooser(society, words, self.desk.selected.about) if words else None
-            told = threads(list(society.episodes), wanted)[:MOST]
+        talk = self.desk.talk
+        if talk is not None and talk.of[0] == run.key and not self.held and talk is not self._shown:
+            self._shown = talk
+            told = talk.told
             self._told = {str(t.episode.episode): t for t in told}
-            rows.empty = "nothing passes the filter" if words else plain(society.trouble) or "nothing has been committed yet"
-            rows.show([row(t, society) for t in told])
+            rows.empty = "nothing passes the filter" if talk.words else plain(society.trouble) or "nothing has been committed yet"
+            rows.show(LazyRows(list(self._told), lambda i: row(told[i], society)))
         self.whole(society)
 
     def path(self) -> tuple[list[str], list[Span]]:
         """The run, and up to when it can be read."""
         parts, right = super().path()
         windows = self.desk.snapshot.windows
-        told: list[Span] = [(f"up to tick {number(windows[-1].stop)}   " if windows else "", "dim")]
+        told: list[Span] = [(f"up to tick {number(windows.stop)}   " if windows.total else "", "dim")]
         return [*parts, "society"], [*([("HELD  ", "warn")] if self.held else []), *told, *right]
 
     def whole(self, society: Society) -> None:
@@ -105,6 +103,8 @@ The newest committed episodes as threads: the thread with the newest word comes 
             panel.border_title = ""
             panel.show(lambda _w, _h: [])
             return
+        from simflow.episode import label  # noqa: PLC0415 - brings pyarrow, which is here where there are episodes
+
         e = told.episode
         who = society.agents.get(e.actor)
         panel.border_title = f"{label(e.episode)} · {plain(e.kind)} · tick {e.tick}"
@@ -112,8 +112,9 @@ The newest committed episodes as threads: the thread with the newest word comes 
 
     @on(Rows.Highlighted, "#threads")
     def _highlighted(self, event: Rows.Highlighted) -> None:
-        told = self._told.get(event.row.key) if event.row else None
-        if told:
+        current = event.rows.current
+        told = self._told.get(current.key) if current else None
+        if told and event.rows.cursor > 0:  # the first row is whatever was said last: nobody has chosen it
             self.desk.choice.agent = told.episode.actor
         if self.desk.society:
             self.whole(self.desk.society)
@@ -152,8 +153,7 @@ The newest committed episodes as threads: the thread with the newest word comes 
     def deeds(self) -> Iterator[Deed]:
         """Filters by kind and topic."""
         yield Deed("society: hold", "hold the list still while the run goes on (key space)", "screen.hold")
-        kinds = {e.kind for e in self.desk.society.episodes} if self.desk.society else set()
-        for kind in sorted(kinds):
+        for kind in self.desk.talk.kinds if self.desk.talk else ():
             yield Deed(f"filter: {plain(kind)}", "only this kind", f"screen.only({f'kind:{kind}'!r})")
         for topic in scenario_topics(self.desk.selected.about) if self.desk.selected else []:
             yield Deed(f"filter: topic {plain(topic)}", "only texts on this topic", f"screen.only({'topic:' + topic.replace(' ', '_')!r})")
@@ -165,39 +165,6 @@ The newest committed episodes as threads: the thread with the newest word comes 
         box = self.query_one(Filter)
         box.value = words
         box.add_class("-shown")
-
-
-def chooser(society: Society, words: str, about: Mapping[str, Any]) -> Callable[[Episode], bool]:
-    """A filter's words as a test of episodes: all must hold."""
-    tests = [_test(word, society, about) for word in words.lower().split()]
-    return lambda e: all(test(e) for test in tests)
-
-
-def _test(word: str, society: Society, about: Mapping[str, Any]) -> Callable[[Episode], bool]:
-    name, colon, value = word.partition(":")
-    if word.startswith("@"):
-        agents = {a.agent for a in society.agents.values() if a.id.lower().startswith(word[1:]) or a.name.lower().startswith(word[1:])}
-        return lambda e: e.actor in agents or e.target in agents
-    if colon and name == "kind":
-        return lambda e: e.kind.startswith(value)
-    if colon and name == "persona":
-        members = {a.agent for a in society.agents.values() if value.replace("_", " ") in a.persona.lower()}
-        return lambda e: e.actor in members
-    if colon and name == "topic":
-        needles = topic_words(about, value.replace("_", " "))
-        return lambda e: any(n in (e.text or "").lower() for n in needles)
-    return lambda e: word in (e.text or "").lower() or word in (e.event or "").lower()
-
-
-def topic_words(about: Mapping[str, Any], name: str) -> list[str]:
-    """The words of every topic whose name holds `name`, its own name among them."""
-    cell = about.get("cell")
-    topics = cell.get("topics") if isinstance(cell, Mapping) else None
-    found: list[str] = []
-    for topic in topics if isinstance(topics, list | tuple) else ():
-        if isinstance(topic, Mapping) and name in str(topic.get("name", "")).lower():
-            found += [str(topic["name"]).lower(), *(str(w).lower() for w in topic.get("words") or ())]
-    return found or [name]
 
 
 def row(told: Told, society: Society) -> Row:

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from simflow.runs import WindowRecord
+from simflow_tui.committed import Committed
 from simflow_tui.figures import bar, clip, duration, fit, money, number, percent, plain, rate, short, spark
 from simflow_tui.pages.page import Deed, Page, matches
 from simflow_tui.society import Stances
@@ -47,6 +47,7 @@ world's hidden truth; `[` and `]` change the topic; broken lines are the scenari
     ]
 
     level = 1
+    _logged: object = None
 
     def body(self) -> Iterator[Widget]:
         """Progress on top, the log below, the rest between."""
@@ -74,26 +75,28 @@ world's hidden truth; `[` and `]` change the topic; broken lines are the scenari
 
     def update(self) -> None:
         """Every panel."""
-        run, windows = self.desk.selected, self.desk.snapshot.windows
-        if run is None or self.desk.snapshot.key != run.key:
-            windows = ()
+        run, told = self.desk.selected, self.desk.snapshot
+        windows = told.windows if run is not None and told.key == run.key else Committed()
         if run is None:
             for panel in self.query(Panel):
                 panel.show(lambda w, h: [[(clip("no run is selected", w), "dim")]][:h])
             return
         self.query_one("#progress", Panel).show(lambda w, h: progress_lines(run, w)[:h], (run, self.size))
-        self.query_one("#windows", Panel).show(lambda w, h: grid(run, windows, w, h), (run.progress.stage, run.state, windows, self.size))
+        at = (run.progress.stage, run.state, run.progress.windows, windows.stamp, self.size)
+        self.query_one("#windows", Panel).show(lambda w, h: grid(run, windows, w, h), at)
         self._stance(run)
-        self.query_one("#throughput", Panel).show(lambda w, h: throughput(windows, w, h), (windows, self.size))
+        self.query_one("#throughput", Panel).show(lambda w, h: throughput(windows, w, h), (windows.stamp, self.size))
         self.query_one("#limits", Panel).show(lambda w, h: limits(run, w, h), (run, self.size))
-        queue = list(self.desk.snapshot.queue)
+        queue = list(told.queue)
         self.query_one("#queue", Panel).show(
             lambda w, h: waiting(run.progress.queue, queue, w)[:h], (run.progress.queue, tuple(queue), self.size)
         )
         self.query_one("#checks", Panel).show(lambda w, h: checks(run, w)[:h], (run.state, id(run.about), self.size))
-        log = self.query_one("#log", Rows)
-        log.show(list(log_rows(self.desk.snapshot.log, self.words(), self.level)))
-        log.empty = f"nothing of level {LEVELS[self.level]} or above" if self.desk.snapshot.log else "the log is empty"
+        log, seen = self.query_one("#log", Rows), (run.key, told.logged, self.words(), self.level)
+        if seen != self._logged:
+            self._logged = seen
+            log.show(list(log_rows(told.log, told.logged, self.words(), self.level)))
+            log.empty = f"nothing of level {LEVELS[self.level]} or above" if told.log else "the log is empty"
 
     def _stance(self, run: RunView) -> None:
         panel, society = self.query_one("#stance", Panel), self.desk.society
@@ -109,7 +112,7 @@ world's hidden truth; `[` and `]` change the topic; broken lines are the scenari
         lines, events, scale = stance_lines(society.stances, topic), scenario_events(run.about), topic_scale(run.about, topic)
         end = run.progress.ticks or (society.stances.ticks[-1] if society.stances.ticks else 1)
         panel.show(
-            lambda w, h: plot(lines, w, h, end=end, events=events, scale=scale), (topic, tuple(society.stances.ticks), self.size, end)
+            lambda w, h: plot(lines, w, h, end=end, events=events, scale=scale), (topic, id(society), society.version, self.size, end)
         )
 
     def action_topic(self, step: int) -> None:
@@ -179,44 +182,43 @@ def progress_lines(run: RunView, width: int) -> list[list[Span]]:
     return [first, second]
 
 
-def grid(run: RunView, windows: Sequence[WindowRecord], width: int, height: int) -> list[list[Span]]:
+def grid(run: RunView, windows: Committed, width: int, height: int) -> list[list[Span]]:
     """Seconds by stage and window as block heights."""
-    total, room = max(run.progress.windows, len(windows)), max(4, width - 19)
+    total, room = max(run.progress.windows, windows.total), max(4, width - 19)
     each = max(1, min(4, room // max(1, total)))
     room = room // each * each
-    first = max(0, min(len(windows) + 1, total) - room // each)
+    first = max(0, min(windows.total + 1, total) - room // each)
     shown = range(first, min(total, first + room // each))
-    top = max((s for w in windows for s in w.seconds.values()), default=0.0)
-    stages = [*STAGES, *sorted({s for w in windows for s in w.seconds} - set(STAGES))]
+    top = max((s for w in windows.recent for s in w.seconds.values()), default=0.0)
+    stages = [*STAGES, *sorted(set(windows.seconds) - set(STAGES))]
     head = f"{f'from window {first + 1}' if first else ''}"
     found: list[list[Span]] = []
     for stage in stages:
         row: list[Span] = [(fit(plain(stage), 9), "accent" if stage == run.progress.stage and run.live else "dim")]
         for text, tone in (_cell(run, windows, stage, n, stages, top) for n in shown):
             row.append((text * each if text != "·" else text + " " * (each - 1), tone))
-        spent = sum(w.seconds.get(stage, 0.0) for w in windows)
+        spent = windows.seconds.get(stage, 0.0)
         row += [
             (" " * (room - len(shown) * each), ""),
             (fit(f"{spent:.1f}s" if spent < 1000 else f"{short(spent)}s", 9, right=True), "dim"),
         ]
         found.append(_merge(row))
-    reused = sum(w.reused for w in windows)
     foot: list[Span] = [
-        (fit(head or f"{len(windows)} of {total} committed", width - 12), "dim"),
-        (fit(f"{reused} reused", 12, right=True), "dim"),
+        (fit(head or f"{windows.total} of {total} committed", width - 12), "dim"),
+        (fit(f"{windows.reused} reused", 12, right=True), "dim"),
     ]
     return [*found[: max(1, height - 1)], foot]
 
 
-def _cell(run: RunView, windows: Sequence[WindowRecord], stage: str, n: int, stages: Sequence[str], top: float) -> Span:
-    if n < len(windows):
-        seconds = windows[n].seconds.get(stage)
-        if windows[n].reused and not seconds:
+def _cell(run: RunView, windows: Committed, stage: str, n: int, stages: Sequence[str], top: float) -> Span:
+    if (window := windows.window(n)) is not None:
+        seconds = window.seconds.get(stage)
+        if window.reused and not seconds:
             return "∘", "name"
         if not seconds:
             return "▁", "faint"
-        return "▁▂▃▄▅▆▇█"[min(7, int(seconds / top * 7.999))], "good" if not windows[n].reused else "name"
-    if n == len(windows) and run.state in {"running", "stopping", "silent", "failed"} and run.progress.stage in stages:
+        return "▁▂▃▄▅▆▇█"[min(7, int(seconds / top * 7.999))], "good" if not window.reused else "name"
+    if n == windows.total and run.state in {"running", "stopping", "silent", "failed"} and run.progress.stage in stages:
         at = stages.index(run.progress.stage)
         tone = "accent" if run.live else "bad" if run.state == "failed" else "warn"
         return ("▒", tone) if stages.index(stage) == at else ("▁", "dim") if stages.index(stage) < at else ("·", "faint")
@@ -233,12 +235,12 @@ def _merge(row: Sequence[Span]) -> list[Span]:
     return merged
 
 
-def throughput(windows: Sequence[WindowRecord], width: int, height: int) -> list[list[Span]]:
-    """Ticks a second by window, and what the last window gave."""
-    worked = [(w.stop - w.start) / s for w in windows if (s := sum(w.seconds.values())) > 0]
+def throughput(windows: Committed, width: int, height: int) -> list[list[Span]]:
+    """Ticks a second by window, and what the last window gave; `best` is of the windows of late."""
+    worked = [(w.stop - w.start) / s for w in windows.recent if (s := sum(w.seconds.values())) > 0]
     if not worked:
         return [[(clip("no window has been computed yet", width), "dim")]]
-    last = windows[-1]
+    last = windows.recent[-1]
     rows: list[list[Span]] = [
         [(spark(worked, width), "name")],
         [("now ", "dim"), (fit(f"{rate(worked[-1])}/s", 8), ""), (" best ", "dim"), (f"{rate(max(worked))}/s", "")],
@@ -293,9 +295,9 @@ def checks(run: RunView, width: int) -> list[list[Span]]:
     return rows or [[(clip("the scenario has no checks", width), "dim")]]
 
 
-def log_rows(log: Sequence[Mapping[str, Any]], words: str, level: int) -> Iterator[Row]:
-    """Lines of the log that pass."""
-    for i, line in enumerate(log):
+def log_rows(log: Sequence[Mapping[str, Any]], read: int, words: str, level: int) -> Iterator[Row]:
+    """Lines of the log that pass; `read`: lines that have been read so far, the last of which these are."""
+    for at, line in enumerate(log, read - len(log)):
         how = str(line.get("level", "info"))
         if how in LEVELS and LEVELS.index(how) < level:
             continue
@@ -304,7 +306,7 @@ def log_rows(log: Sequence[Mapping[str, Any]], words: str, level: int) -> Iterat
             continue
         tone = LEVEL_TONES.get(how, "dim")
         clock = when[11:19] if len(when) >= 19 else when
-        yield Row(f"{when}{i}", ((plain(clock), "faint"), (plain(how), tone), (stage, "dim"), (message, tone if tone == "bad" else "")))
+        yield Row(str(at), ((plain(clock), "faint"), (plain(how), tone), (stage, "dim"), (message, tone if tone == "bad" else "")))
 
 
 def scenario_topics(about: Mapping[str, Any]) -> list[str]:

@@ -13,6 +13,8 @@ from simflow_tui.tones import Span, lines
 Draw = Callable[[int, int], Sequence[Sequence[Span]]]
 """Makes lines of spans for a width and a height in cells."""
 
+Lines = tuple[tuple[Span, ...], ...]
+
 
 class Panel(Widget):
     """Draws what it is given for the room that it has; never changes its own size."""
@@ -34,18 +36,24 @@ class Panel(Widget):
         self.border_title = title
         self._draw: Draw = _nothing
         self._seen: object = None
+        self._lines: Lines = ()
 
     def show(self, draw: Draw, seen: object = None) -> None:
-        """Draw with `draw` from now on; if `seen` equals that of the last call, nothing has changed and nothing is painted."""
+        """Draw with `draw` from now on. Painted only where the lines are others; not even asked for if `seen` equals that of the last call."""
         if seen is not None and seen == self._seen:
             return
         self._draw, self._seen = draw, seen
-        self.refresh()
+        if self._drawn() != self._lines:
+            self.refresh()
+
+    def _drawn(self) -> Lines:
+        width, height = self.content_size
+        return tuple(map(tuple, self._draw(max(1, width), max(1, height))))[: max(1, height)]
 
     def render(self) -> Content:
         """The lines, as many as there is room for."""
-        width, height = self.content_size
-        return lines(*[list(row) for row in self._draw(max(1, width), max(1, height))][: max(1, height)])
+        self._lines = self._drawn()
+        return lines(*self._lines)
 
 
 def _nothing(width: int, height: int) -> Sequence[Sequence[Span]]:

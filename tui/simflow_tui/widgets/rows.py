@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -41,6 +41,34 @@ class Row:
 
     key: str
     cells: tuple[Cell, ...]
+
+
+class LazyRows(Sequence[Row]):
+    """Rows that are made when they are drawn. `keys`: their identities, in order; `make` makes the n-th."""
+
+    def __init__(self, keys: Sequence[str], make: Callable[[int], Row]) -> None:
+        self.keys = keys
+        self._make = make
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        if at not in self._made:
+            self._made[at] = self._make(at)
+        return self._made[at]
+
+
+def keys_of(rows: Sequence[Row]) -> Iterable[str]:
+    """The identities of rows, without making any."""
+    return rows.keys if isinstance(rows, LazyRows) else (row.key for row in rows)
 
 
 class Rows(ScrollView, can_focus=True):
@@ -120,7 +148,7 @@ class Rows(ScrollView, can_focus=True):
         self.follow = follow
         self.cursor_sign = cursor_sign
         self.opens = opens
-        self.rows: list[Row] = []
+        self.rows: Sequence[Row] = []
 
     # ------------------------------------------------------------------------------------------------------------------ rows
 
@@ -128,15 +156,16 @@ class Rows(ScrollView, can_focus=True):
         """Replace the rows: the cursor stays on its key, only lines that changed are drawn again."""
         old, before = self.rows, self.current
         at_end = self.follow and (not old or self.cursor >= len(old) - 1)
-        self.rows = list(rows)
+        self.rows = rows
         place = len(self.rows) - 1 if at_end else self._place(before)
         size = Size(self.size.width, len(self.rows) + self.header)
         if size != self.virtual_size:
             self.virtual_size = size
             self.refresh()
         else:
-            for index, (was, now) in enumerate(zip(old, self.rows, strict=False)):
-                if was != now:
+            top = round(self.scroll_y)
+            for index in range(top, min(top + self.size.height, len(rows))):
+                if index >= len(old) or old[index] != rows[index]:
                     self._redraw(index)
         self.cursor = max(0, place)
         now_at = self.current
@@ -148,8 +177,8 @@ class Rows(ScrollView, can_focus=True):
     def _place(self, before: Row | None) -> int:
         if before is None or (self.cursor == 0 and not self.follow and self.rows and not self.has_focus):
             return 0
-        for index, row in enumerate(self.rows):
-            if row.key == before.key:
+        for index, key in enumerate(keys_of(self.rows)):
+            if key == before.key:
                 return index
         return min(self.cursor, len(self.rows) - 1)
 
@@ -160,8 +189,8 @@ class Rows(ScrollView, can_focus=True):
 
     def select(self, key: str) -> bool:
         """Put the cursor on a key; False if it is not there."""
-        for index, row in enumerate(self.rows):
-            if row.key == key:
+        for index, other in enumerate(keys_of(self.rows)):
+            if other == key:
                 self._go(index)
                 return True
         return False
