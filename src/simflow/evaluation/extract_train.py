@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from simflow.memory.extractors import features, model
 from simflow.memory.extractors.lexicon import LANGUAGES, Lexicon, Phrase, load, thin
 from simflow.plan import Language, Topic
-from simflow.world.language import Grammar
+from simflow.world.language import Grammar, tables
 
 TOPICS = {
     "en": (Topic("water tariff", words=("tariff",)), Topic("night buses")),
@@ -28,6 +29,13 @@ TOPICS = {
 TEXTS = 400
 HIDDEN = (0.0, 0.2, 0.4, 0.6)
 """Shares of the lexicon that are hidden, in turn."""
+HEADINGS = {
+    **{f"{table}.{level}": heading for table in ("stance", "negated") for level, heading in zip(tables.LEVELS, ("against", "against", "neutral", "for", "for"), strict=True)},
+    **{f"{table}.{side}": side for table in ("reply", "quote") for side in ("agree", "mixed", "disagree")},
+    "pro": "reason for", "con": "reason against", "open": "reason open", "sarcasm": "against",
+}  # fmt: skip
+"""Tables of the grammar, and the headings under which the books of the extractor keep such phrases."""
+_GAP = re.compile(r"\{\w+\}")
 AGREE, DISAGREE, NEUTRAL = 0.45, 0.8, 0.15
 """The world's own bounds: distances of stances that count as agreement and disagreement, and of a stance from 0 that counts as undecided."""
 Matrix = npt.NDArray[np.float64]
@@ -93,12 +101,15 @@ def train() -> dict[str, Matrix]:
             replies.append((own, said, posts, made))
             first["stance"].append(_heard(posts, made.stance))
             first["answer"].append(_heard(said, made.relation))
+            # What begins without a word of answer says neither.
+            bare = [features.answer(text, lexicon) for text in made.posts[: TEXTS // 4]]
+            first["answer"].append(_heard(bare, np.ones(len(bare), np.int64)))
     weights = {part: fit(*_joined(pairs)) for part, pairs in first.items()}
     half = model.Model("half", weights)
     relation, reply = [], []
     for own, said, posts, made in replies:
         pairs = [
-            model.joint(_odds(half, "stance", o), _odds(half, "answer", s), _odds(half, "stance", p))
+            model.joint(_odds(half, "stance", o), _odds(half, "answer", s), _odds(half, "stance", p), (_value(half, o), _value(half, p)))
             for o, s, p in zip(own, said, posts, strict=True)
         ]
         relation.append((np.array([r for r, _ in pairs]), made.relation))
@@ -108,6 +119,23 @@ def train() -> dict[str, Matrix]:
 
 def _odds(half: model.Model, part: str, reading: features.Reading) -> Matrix:
     return half.probabilities(part, reading.numbers) if reading.heard else np.full(3, 1 / 3)
+
+
+def _value(half: model.Model, reading: features.Reading) -> float:
+    strong = reading.numbers[3] + reading.numbers[4] > 0
+    return model.value(_odds(half, "stance", reading), strong=bool(strong)) if reading.heard else 0.0
+
+
+def known() -> dict[str, dict[str, list[str]]]:
+    """The training half's phrases by language and heading, gaps left out: the books of the finished extractor know them beside their own."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for code in LANGUAGES:
+        table = found.setdefault(code, {})
+        for name, phrases in tables.load(code, "train").phrases.items():
+            heading = HEADINGS.get(name.split(".")[0] if name.split(".")[0] in {"pro", "con", "open", "sarcasm"} else name)
+            if heading is not None:
+                table.setdefault(heading, []).extend(" ".join(_GAP.sub(" ", phrase).split()) for phrase in phrases)
+    return found
 
 
 def _heard(readings: list[features.Reading], labels: Labels) -> tuple[Matrix, Labels]:
@@ -140,7 +168,7 @@ def main() -> None:
     """Train and write."""
     about = {"trained on": "the train half of the built-in world's phrases", "languages": list(LANGUAGES), "texts": TEXTS * len(HIDDEN)}
     path = Path(model.__file__).with_name("model.json")
-    path.write_text(model.dump(train(), about), "utf-8")
+    path.write_text(model.dump(train(), known(), about), "utf-8")
     print(f"wrote {path}")  # noqa: T201  a script
 
 

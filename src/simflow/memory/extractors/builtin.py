@@ -15,34 +15,44 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.memory.extractors import features, model
-from simflow.memory.extractors.lexicon import Lexicon, code_of, load, sides
-from simflow.memory.topics import Gazetteer, stem, words
+from simflow.memory.extractors.entities import Entities
+from simflow.memory.extractors.lexicon import BANNER, Lexicon, code_of, load, sides
+from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
 from simflow.ports import Embedder, Extraction, Finding, Passage
 
 SURE = 0.5
 """Least probability with which something is said; below it the extractor abstains."""
-CAMP = {1: 0.88, 2: 0.93}
-"""How sure one camp's words make it, by how many of them a text has (two or more): known controversies, when no word of the other camp is there."""
+CAMP = ((2 * BANNER, 0.95), (BANNER, 0.92), (2, 0.8), (1, 0.74))
+"""How sure the words of one camp of a known controversy make it, by how much more they weigh than those of the other: with less than a banner it
+abstains, because both camps say such words of each other."""
 LONG = 60
 """Words from which on an answer that does not begin with agreement is taken to argue against what it answers: ARGUES is how sure that is."""
 ARGUES = 0.7
 _EVEN = np.full(3, 1 / 3)
+_HANDLE = re.compile(r"\s*\.?@([\w.\-]+)")
 _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")
 
 
 class Judgement(NamedTuple):
-    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue at all."""
+    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue
+    at all; whether it is a camp's word."""
 
     odds: npt.NDArray[np.float64]
     strength: float
     quote: str | None
     heard: bool
+    camp: bool = False
 
     @property
     def label(self) -> int:
         """The likeliest of -1, 0, +1."""
         return int(self.odds.argmax()) - 1
+
+    @property
+    def value(self) -> float:
+        """How strongly for or against, -1..1."""
+        return model.value(self.odds, strong=self.strength > 0.7) if self.heard else 0.0
 
     @property
     def sure(self) -> float:
@@ -63,6 +73,7 @@ class BuiltinExtractor:
         self.topics = cell.topics
         self.gazetteer = Gazetteer(cell.topics)
         self.declared = frozenset(r.name for r in cell.extract.relations)
+        self.entities = Entities(cell)
         self._names = [tuple(dict.fromkeys((t.name, *t.words))) for t in cell.topics]
 
     def extract(self, batch: Sequence[Passage]) -> Extraction:
@@ -70,7 +81,7 @@ class BuiltinExtractor:
         findings: list[Finding] = []
         nothing: list[int] = []
         for passage in batch:
-            found = self.read(passage)
+            found = self.read(passage) + self._things(passage)
             findings += found
             if not found:
                 nothing.append(passage.episode)
@@ -83,11 +94,11 @@ class BuiltinExtractor:
         answers = passage.parent is not None and passage.target is not None and passage.target != passage.actor
         if not answers:
             # What does not name its topic is no statement on it, unless a camp's words say so.
-            bare = not self.gazetteer.find(passage.text)
+            bare = passage.topic is None and not self.gazetteer.find(passage.text)
             stances = {topic: self.stance(text, lexicon, topic) for topic, text in named.items()}
             if bare:
                 stances = {
-                    topic: judged for topic, judged in stances.items() if judged.quote is None and judged.heard and judged.sure >= CAMP[1]
+                    topic: judged for topic, judged in stances.items() if judged.camp
                 }
             return self._opinions(passage, stances)
         topic = next(iter(named), None)
@@ -96,10 +107,12 @@ class BuiltinExtractor:
         own = blank if topic is None else self.stance(named[topic], lexicon, topic)
         parent = blank if topic is None else self.stance(passage.parent_text or "", lexicon, topic)
         said = self.answer(passage.text, lexicon)
-        if len(passage.text.split()) >= LONG and said.label != 1:
+        if self.sure and not _addressed(passage):
+            said = blank  # to somebody else who is in the conversation
+        elif len(passage.text.split()) >= LONG and not (said.heard and said.label >= 0):
             said = Judgement(np.array([ARGUES, (1 - ARGUES) / 2, (1 - ARGUES) / 2]), 0.5, None, heard=True)
             own = parent = blank
-        relation, reply = model.joint(own.odds, said.odds, parent.odds)
+        relation, reply = model.joint(own.odds, said.odds, parent.odds, (own.value, parent.value))
         about = None if topic is None else self.topics[topic].name
         found = []
         # Two stances on the same matter tell agreement too, without a word of answer.
@@ -112,20 +125,30 @@ class BuiltinExtractor:
             found += self._opinions(passage, {topic: mine, **rest})
         return found
 
+    def _things(self, passage: Passage) -> list[Finding]:
+        """What is said of declared entities: the same judgement for each relation kind that is towards their kind."""
+        found: list[Finding] = []
+        for thing in self.entities.named(passage.text):
+            reading = features.stance(thing.text, load(code_of(passage.lang or self.language)), thing.names)
+            judged = self._judge("stance", reading, strong=reading.numbers[3] + reading.numbers[4] > 0)
+            found += [f for kind in thing.relations for f in self._finding(passage, kind, judged, on_topic=thing.name)]
+        return found
+
     def stance(self, text: str, lexicon: Lexicon, topic: int | None) -> Judgement:
         """What a text says of a topic. On a known controversy the words of one camp decide before any praise or blame does."""
         if topic is not None and (camps := sides(self.topics[topic].name)) is not None:
-            favour, against = camps.tally([stem(w) for w, _, _ in words(text)])
-            if bool(favour) != bool(against):
-                sure, label = CAMP[min(favour + against, 2)], 1 if favour else -1
-                return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, None, heard=True)
-        reading = features.stance(text, lexicon, () if topic is None else self._names[topic])
+            favour, against = camps.tally(text)
+            lead = abs(favour - against)
+            if lead >= (BANNER if self.sure else 1):
+                sure, label = next(s for least, s in CAMP if lead >= least), 1 if favour > against else -1
+                return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, None, heard=True, camp=True)
+        reading = features.stance(text, lexicon, () if topic is None else self._names[topic], self.model.phrases[lexicon.code])
         strong = reading.numbers[3] + reading.numbers[4] > 0
         return self._judge("stance", reading, strong=strong)
 
     def answer(self, text: str, lexicon: Lexicon) -> Judgement:
         """How a text answers what stands before it."""
-        return self._judge("answer", features.answer(text, lexicon), strong=False)
+        return self._judge("answer", features.answer(text, lexicon, self.model.phrases[lexicon.code]), strong=False)
 
     def _judge(self, part: str, reading: features.Reading, *, strong: bool) -> Judgement:
         heard = reading.heard
@@ -155,6 +178,9 @@ class BuiltinExtractor:
 
     def _topics(self, passage: Passage) -> dict[int, str]:
         # Topic -> what of the text is about it; a text that names none is about what it answers, or what its thread is about.
+        known = next((k for k, t in enumerate(self.topics) if t.name == passage.topic), None)
+        if known is not None:
+            return {known: passage.text}
         named = self.gazetteer.find(passage.text)
         if len(named) > 1:
             return self._shares(passage.text, [m.topic for m in named])
@@ -175,3 +201,9 @@ class BuiltinExtractor:
                 parts.setdefault(topic, []).append(sentence)
             current = named[-1] if named else current
         return {topic: " ".join(sentences) for topic, sentences in parts.items()}
+
+
+def _addressed(passage: Passage) -> bool:
+    # A text that begins with names speaks to the first of them.
+    first = _HANDLE.match(passage.text)
+    return first is None or first[1].casefold() == (passage.target_id or "").lstrip("@").casefold()

@@ -10,25 +10,37 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simflow.memory.extractors import wording
 from simflow.memory.extractors.lexicon import Cue, Lexicon
 from simflow.memory.topics import stem, words
 
 Vector = npt.NDArray[np.float64]
+Phrases = tuple[tuple[str, str], ...]
 _CLAUSE = re.compile(r"[^.!?;:…\n]+[.!?;:…\n]*")
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{3,}[\"”»“]")
 STANCE = (
     "position for", "position against", "position neutral", "strong position for", "strong position against",
     "judgement for", "judgement against", "judgement neutral", "conceded for", "conceded against",
     "first position", "last position", "last judgement", "balance", "clash", "asks", "soft", "quotes", "irony",
+    "bayes against", "bayes neutral", "bayes for", "like against", "like neutral", "like for",
+    "bayes last against", "bayes last neutral", "bayes last for",
 )  # fmt: skip
 """Names of the numbers of `stance`, in order."""
-ANSWER = ("agree", "mixed", "disagree", "first agree", "first mixed", "first disagree", "clash", "asks", "short", "contrast")
+ANSWER = (
+    "agree", "mixed", "disagree", "first agree", "first mixed", "first disagree", "clash", "asks", "short", "contrast",
+    "bayes disagree", "bayes mixed", "bayes agree", "like disagree", "like mixed", "like agree",
+)  # fmt: skip
 """Names of the numbers of `answer`, in order."""
 
 
 _REFUSAL = re.compile(r"(?:^|(?<=[.!?]\s))(?:no|não|ні)\s*,", re.IGNORECASE)
-EARLY, SHORT = 3, 3
-"""A single short word answers only among the first three words of its clause: later on "no" and "true" mean something else."""
+_CITED = re.compile(r"^\s*(?:>|&gt;).*$", re.MULTILINE)
+_ADDRESSED = re.compile(r"^(?:\s*(?:RT\b|\.?@[\w.\-]+:?))+\s*")
+LIKE = 0.3
+"""Likeness to a phrase of a book from which on something was heard at all."""
+EARLY, WHOLE = 3, 4
+"""A single word answers only among the first three of its clause, and only where it stands for itself ("No, ...", "True."): before a stop, or in
+a clause of up to four words. Elsewhere "no", "same" and "true" mean something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +72,13 @@ def _split(sentence: str, lexicon: Lexicon) -> list[str]:
     return [part for low, high in itertools.pairwise(bounds) if (part := sentence[low:high]).strip(" ,")]
 
 
-def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = ()) -> Reading:
-    """Numbers of `STANCE` for a text. topic: words that name the topic; phrases are found across them ("reject the tariff outright")."""
+def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases = ()) -> Reading:
+    """Numbers of `STANCE` for a text. topic: words that name the topic; phrases are found across them ("reject the tariff outright"). more: phrases
+    that the book knows beside its own.
+    """
+    book = wording.load(lexicon.code, "stance", more)
+    heard_like = 0.0
+    bayes, likes, last = np.zeros(3), np.zeros(3), np.zeros(3)
     # "No, ..." answers; it does not turn round what follows.
     bare = _REFUSAL.sub(" ", _QUOTED.sub(lambda m: m.group() if len(m.group()) < 40 else " ", text))
     skip = lexicon.fillers | {stem(w) for name in topic for w, _, _ in words(name)}
@@ -89,28 +106,50 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = ()) -> Reading:
             if best is None or worth > best[0]:
                 best = (worth, part[tokens[cue.begin][1] : tokens[cue.end - 1][2]])
         numbers["soft"] += any(w in lexicon.softeners for w in stems)
+        if conceded:
+            continue
+        for piece in _pieces(part, skip):
+            sounds = book.read(piece)
+            heard_like = max(heard_like, sounds.like)
+            bayes += sounds.bayes
+            likes = np.maximum(likes, sounds.votes)
+            last = sounds.bayes
     pro = 2 * numbers["position for"] + numbers["judgement for"]
     con = 2 * numbers["position against"] + numbers["judgement against"]
     numbers["balance"] = (pro - con) / (1 + pro + con)
     numbers["clash"] = min(pro, con)
     numbers["asks"] = float("?" in bare)
     numbers["quotes"] = float(bare != text)
+    for at, side in enumerate(("against", "neutral", "for")):
+        numbers[f"bayes {side}"], numbers[f"bayes last {side}"] = bayes[at] / 3, last[at] / 3
+        numbers[f"like {side}"] = 2 * likes[at]
     vector = np.array([numbers[name] for name in STANCE])
-    heard = best is not None or numbers["irony"] > 0 or numbers["conceded for"] + numbers["conceded against"] > 0
+    heard = heard_like >= LIKE or best is not None or numbers["irony"] > 0 or numbers["conceded for"] + numbers["conceded against"] > 0
     return Reading(np.clip(vector, -3, 3), None if best is None or best[1] not in text else best[1], heard)
 
 
-def answer(text: str, lexicon: Lexicon) -> Reading:
-    """Numbers of `ANSWER` for a reply or a quote: agreement is said first, so its first clause counts apart."""
+def _pieces(part: str, skip: frozenset[str] | set[str]) -> list[tuple[str, ...]]:
+    # A clause between commas, as stems: about as long as the phrases of a book.
+    found = (tuple(s for w, _, _ in words(piece) if (s := stem(w)) not in skip) for piece in part.split(","))
+    return [piece for piece in found if piece]
+
+
+def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
+    """Numbers of `ANSWER` for a reply or a quote. Agreement is said first: only the first sentence counts, and the second after a word or two."""
+    bare = _ADDRESSED.sub("", _CITED.sub("", text))
     numbers = dict.fromkeys(ANSWER, 0.0)
-    parts = clauses(text, lexicon)
     quote: str | None = None
-    for at, (part, _) in enumerate(parts[:3]):
+    book = wording.load(lexicon.code, "answer", more)
+    opening = _opening(bare, lexicon)
+    sounds = book.read(tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers))
+    for at, side in enumerate(("disagree", "mixed", "agree")):
+        numbers[f"bayes {side}"] = sounds.bayes[at] / 2
+        numbers[f"like {side}"] = 2 * sounds.votes[at]
+    for at, part in enumerate(opening):
         tokens = [t for t in words(part) if stem(t[0]) not in lexicon.fillers] or words(part)
         stems = [stem(w) for w, _, _ in tokens]
-        cues = lexicon.cues(stems, "answer")
-        for cue in cues:
-            if cue.end - cue.begin == 1 and cue.begin > EARLY and len(stems[cue.begin]) <= SHORT:
+        for cue in lexicon.cues(stems, "answer"):
+            if cue.end - cue.begin == 1 and not _stands(part, tokens, cue):
                 continue
             side = _side(cue)
             numbers[side] += 1
@@ -124,7 +163,24 @@ def answer(text: str, lexicon: Lexicon) -> Reading:
     numbers["asks"] = float("?" in text)
     numbers["short"] = float(len(text) < 60)
     vector = np.array([numbers[name] for name in ANSWER])
-    return Reading(np.clip(vector, -3, 3), quote if quote is None or quote in text else None, quote is not None)
+    return Reading(np.clip(vector, -3, 3), quote if quote is None or quote in text else None, quote is not None or sounds.like >= LIKE)
+
+
+def _opening(text: str, lexicon: Lexicon) -> list[str]:
+    # The clauses of the first sentence; of the second as well if the first is a word or two.
+    parts: list[str] = []
+    for sentence in _CLAUSE.findall(text):
+        if not words(sentence):
+            continue
+        parts += _split(sentence, lexicon)
+        if sum(len(words(part)) for part in parts) > 2:
+            break
+    return parts[:3]
+
+
+def _stands(part: str, tokens: Sequence[tuple[str, int, int]], cue: Cue) -> bool:
+    after = part[tokens[cue.begin][2] :].lstrip()
+    return cue.begin <= EARLY and (len(tokens) <= WHOLE or not after or after[0] in ",.!;:…-–—")
 
 
 def _side(cue: Cue) -> str:

@@ -15,6 +15,8 @@ LANGUAGES = ("en", "pt", "es", "uk")
 FALLBACK = {"ca": "es", "gl": "pt", "ru": "uk", "be": "uk"}
 """Languages without a lexicon of their own that are read with a near one, at a loss; all others are read as English."""
 Phrase = tuple[str, ...]
+BANNER = 3
+"""How many words that others repeat a banner of a camp weighs."""
 _STRENGTH = {
     "strong_for": 1.0,
     "for": 0.6,
@@ -99,16 +101,29 @@ def code_of(language: str | None) -> str:
 
 
 class Sides(NamedTuple):
-    """Words by which the camps of a public controversy are known."""
+    """Words by which the camps of a public controversy are known: `banners` (slogans and names of its own) and what it says of the others."""
 
     favour: frozenset[Phrase]
     against: frozenset[Phrase]
+    banners: frozenset[Phrase]
     longest: int
 
-    def tally(self, stems: Sequence[str]) -> tuple[int, int]:
-        """Distinct words of each camp in a text."""
-        windows = {tuple(stems[at : at + size]) for at in range(len(stems)) for size in range(1, self.longest + 1)}
-        return len(windows & self.favour), len(windows & self.against)
+    def tally(self, text: str) -> tuple[int, int]:
+        """Weight of each camp's words in a text: `BANNER` for a banner; 1, as a hashtag 2, for what others repeat too."""
+        tokens = words(text)
+        stems = [stem(w) for w, _, _ in tokens]
+        found: dict[Phrase, int] = {}
+        for at, (_, begin, _) in enumerate(tokens):
+            tagged = text[begin - 1 : begin] == "#"
+            for size in range(1, self.longest + 1):
+                phrase = tuple(stems[at : at + size])
+                if phrase in self.favour or phrase in self.against:
+                    weight = BANNER if phrase in self.banners else 1 + tagged
+                    found[phrase] = max(found.get(phrase, 1), weight)
+        return (
+            sum(weight for phrase, weight in found.items() if phrase in self.favour),
+            sum(weight for phrase, weight in found.items() if phrase in self.against),
+        )
 
 
 @cache
@@ -119,8 +134,10 @@ def sides(topic: str) -> Sides | None:
     for issue in raw["issue"]:
         for key in map(_phrase, issue["names"]):
             if any(name[at : at + len(key)] == key for at in range(len(name) - len(key) + 1)):
-                favour, against = (frozenset(map(_phrase, issue[side])) for side in ("for", "against"))
-                return Sides(favour, against, max(map(len, favour | against)))
+                own = {side: frozenset(map(_phrase, issue[side])) for side in ("for", "against")}
+                said = {side: frozenset(map(_phrase, issue.get(f"{side}_said", ()))) for side in own}
+                favour, against = own["for"] | said["for"], own["against"] | said["against"]
+                return Sides(favour, against, own["for"] | own["against"], max(map(len, favour | against)))
     return None
 
 
