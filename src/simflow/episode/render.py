@@ -8,7 +8,7 @@ _SAID = {
     "repost": ("shared {whom}'s post", "shared a post"),
     "quote": ("quoted {whom}", "quoted a post"),
     "message": ("told {whom}", "said"),
-    "group": ("answered {whom} in a group", "wrote in a group"),
+    "group": ("answered {whom} in {where}", "wrote in {where}"),
 }
 """What is said before words, with somebody whom they are for and without."""
 _PLAIN = {
@@ -36,14 +36,14 @@ def sentence(kind: str, actor: str, *, target: str | None = None, text: str | No
     """The sentence of one episode; ids are written as `@id`.
 
     actor, target: readable ids without `@`. text: what was written, kept whole. parent_text: what was reacted to, cut to 80 characters, for
-    kinds that have no words of their own; of a search, what was looked for.
+    kinds that have no words of their own; of a search, what was looked for; of words in a group, which.
     """
     who = f"@{actor.removeprefix('@')}"
     whom = f"@{target.removeprefix('@')}" if target else None
     said = f': "{text}"' if text else "."
     if kind in _SAID:
         to, alone = _SAID[kind]
-        return f"{who} {to.format(whom=whom) if whom else alone}{said}"
+        return f"{who} {(to if whom else alone).format(whom=whom, where=parent_text or 'a group')}{said}"
     about = f'"{_cut(parent_text)}"' if parent_text else None
     if kind in _PLAIN:
         what = f"{whom}'s post" if whom else "a post"

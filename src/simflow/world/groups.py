@@ -47,7 +47,8 @@ def members(cell: Cell, draws: Draws, agents: Ints, persona: Ints, named: list[B
     for k, group in enumerate(cell.platform.groups):
         inside = _kind(group, persona, kinds) & (draws.unit(f"group/{group.name}", -1, agents) < group.share)
         if group.agents is not None:
-            inside &= np.zeros(len(agents), dtype=bool) if named is None else named[k]
+            by_name = named[k] if named else None
+            inside &= False if by_name is None else by_name
         table[inside, k] = k
     return table
 

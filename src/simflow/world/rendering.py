@@ -16,7 +16,7 @@ from simflow.world.draws import GRID, Ints, name_key
 from simflow.world.language import Grammar
 from simflow.world.log import Log, Table
 from simflow.world.population import Roster
-from simflow.world.posts import EVENT, ID, PERSON, RELATION, SAYING, STANCE, TOPIC, WORDS, WORDS_KIND, Posts
+from simflow.world.posts import EVENT, GROUP, ID, PERSON, RELATION, SAYING, STANCE, TOPIC, WORDS, WORDS_KIND, Posts
 from simflow.world.reactions import (
     ANNOUNCEMENT,
     DISLIKE,
@@ -102,6 +102,9 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
     reacted = np.flatnonzero(np.isin(acts["kind"], (LIKE, DISLIKE, REPORT, HIDDEN)))
     for at, text in zip(reacted.tolist(), words.write(words.rows(acts["parent"][reacted]))[0], strict=True):
         quoted[at] = text
+    for at, group in zip(spoken.tolist(), words.posts.table[rows, GROUP].tolist(), strict=True):
+        if group >= 0:
+            quoted[at] = f'the group "{cell.platform.groups[group].name}"' if cell.platform.groups else f"group {group}"
     for at in np.flatnonzero(acts["kind"] == SEARCH).tolist():
         quoted[at] = cell.topics[acts["topic"][at]].name
     kinds = [_NAMES[k] for k in acts["kind"].tolist()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,10 +49,10 @@ class Settings:
     @classmethod
     def of(cls, cell: Cell) -> Settings:
         """As a cell has them."""
-        settings = dataclasses.replace(cls(), **cell.platform.rates)
-        if cell.clock.sessions is None:
-            return settings
-        return dataclasses.replace(settings, sessions=cell.clock.sessions / 144.0)
+        given: dict[str, Any] = dict(cell.platform.rates)
+        if cell.clock.sessions is not None:
+            given["sessions"] = cell.clock.sessions / 144.0
+        return dataclasses.replace(cls(), **given)
 
     def rate(self, minutes: int) -> float:
         """Mean sessions in a tick of `minutes`: grows with the square root, since the visits of one long tick are one session."""

@@ -23,13 +23,17 @@ from simflow.world.opinion import ONE, Moved
 from simflow.world.population import Roster
 from simflow.world.posts import (
     AUTHOR,
+    BOOST,
     COLUMNS,
     EVENT,
+    GROUP,
     HEAT,
     ID,
     KIND,
     PERSON,
+    PRIVATE,
     RELATION,
+    REPORTS,
     ROOT,
     SAYING,
     STANCE,
@@ -39,14 +43,33 @@ from simflow.world.posts import (
     WORDS,
     WORDS_KIND,
 )
-from simflow.world.reactions import DISLIKE, FOLLOW, KINDS, LIKE, MUTE, NOTHING, POST, QUOTE, REPLY, REPOST, UNFOLLOW
+from simflow.world.reactions import (
+    DISLIKE,
+    FOLLOW,
+    KINDS,
+    LIKE,
+    MESSAGE,
+    MUTE,
+    NOTHING,
+    POST,
+    QUOTE,
+    REPLY,
+    REPORT,
+    REPOST,
+    TO_GROUP,
+    TREND,
+    UNFOLLOW,
+    in_private,
+)
 from simflow.world.rendering import Words
 from simflow.world.settings import Settings
 from simflow.world.simulation import Simulation
 from simflow.world.society import Society
 from simflow.world.writing import ALONE, Desk, key
 
-CODES = {kind: code for code, kind in enumerate(KINDS[: MUTE + 1])}
+CODES = {kind: code for code, kind in enumerate(KINDS) if code <= MUTE or code in {REPORT, MESSAGE, TO_GROUP}}
+"""Acts that somebody can choose."""
+WITH_WORDS = frozenset({"post", "reply", "quote", "message", "group"})
 SIDE = 0.15
 """A stance beyond this is told as a side, beyond `STRONG` as a strong one."""
 STRONG = 0.6
@@ -117,8 +140,8 @@ class SpokenSimulation(Simulation):
         for (turn, situation, block), act, places in zip(turns, acts, feeds, strict=True):
             chosen = self._allowed(turn, act)
             self._acts.append((turn.agent, chosen, places))
-            if chosen.post is not None and CODES[chosen.kind] <= DISLIKE:
-                kind[places[chosen.post]] = CODES[chosen.kind]
+            if chosen.post is not None and chosen.kind not in {"follow", "unfollow", "mute"}:
+                kind[places[chosen.post]] = self._code(chosen, shown.post[places[chosen.post]])
             self._note(turn, situation, block, chosen)
         return kind
 
@@ -218,29 +241,48 @@ class SpokenSimulation(Simulation):
 
     def _allowed(self, turn: Turn, act: Act) -> Act:
         # What the society cannot do is nothing, with a reason: no act is bent into another.
-        reason = None
-        if act.kind == "nothing":
-            return act
-        if act.kind not in turn.actions:
-            reason = f"'{act.kind}' is no action of this platform"
-        elif act.kind != "post" and (act.post is None or not 0 <= act.post < len(turn.feed)):
-            reason = "a post that was not shown"
-        elif act.kind in {"post", "reply", "quote"} and not (act.text or "").strip():
-            reason = "no words"
-        elif act.kind in {"follow", "unfollow", "mute"}:
-            author = self._author(turn, act)
-            follows = bool((self.society.follows[turn.agent] == author).any())
-            if act.kind == "follow" and follows:
-                reason = "follows already"
-            elif act.kind == "unfollow" and not follows:
-                reason = "does not follow"
+        reason = None if act.kind == "nothing" else self._shapeless(turn, act) or self._impossible(turn, act)
         if reason is None:
             return act
         return Act("nothing", reason=f"invalid: {reason}", tokens_in=act.tokens_in, tokens_out=act.tokens_out)
 
+    def _shapeless(self, turn: Turn, act: Act) -> str | None:
+        """What is missing of an act."""
+        if act.kind not in turn.actions:
+            return f"'{act.kind}' is no action of this platform"
+        if act.kind not in {"post", "group"} and (act.post is None or not 0 <= act.post < len(turn.feed)):
+            return "a post that was not shown"
+        if act.kind in WITH_WORDS and not (act.text or "").strip():
+            return "no words"
+        return None
+
+    def _impossible(self, turn: Turn, act: Act) -> str | None:
+        """Why an act cannot be done here and now."""
+        if act.kind == "group":
+            return None if (self.society.member[turn.agent] >= 0).any() else "in no group"
+        if act.kind == "post":
+            return None
+        author = self._author(turn, act)
+        if act.kind == "message":
+            return None if self.society.persona[author] >= 0 else "voices read no messages"
+        if act.kind in {"follow", "unfollow"}:
+            follows = bool((self.society.follows[turn.agent] == author).any())
+            wrong = follows if act.kind == "follow" else not follows
+            return ("follows already" if follows else "does not follow") if wrong else None
+        written = turn.feed[act.post or 0].kind
+        if act.kind != "mute" and written in {"message", "group"}:
+            can = int(in_private(np.array([CODES[written]]), np.array([CODES[act.kind]]))[0]) != NOTHING
+            return None if can else f"a {written} is not for everybody"
+        return None
+
     def _author(self, turn: Turn, act: Act) -> int:
         posts = self.society.posts
         return int(posts.column(AUTHOR)[np.flatnonzero(posts.column(ID) == turn.feed[act.post or 0].episode)[0]])
+
+    def _code(self, act: Act, post: I64) -> int:
+        """The code of an act on `post`: an answer to what is private stays where that is."""
+        code = CODES[act.kind]
+        return int(post[KIND]) if code == REPLY and post[BOOST] == PRIVATE else code
 
     def _note(self, turn: Turn, situation: str, block: str, act: Act) -> None:
         outcome = act.kind
@@ -264,32 +306,43 @@ class SpokenSimulation(Simulation):
     # -------------------------------------------------------------------------------------------------------------------- acts
 
     def _apply(self, desk: SpokenDesk, agent: int, act: Act, row: int | None, rank: int) -> None:
-        code = CODES[act.kind]
         post = None if row is None else self.society.posts.table[row]
-        if code in {POST, REPLY, QUOTE, REPOST}:
+        code = CODES[act.kind] if post is None else self._code(act, post)
+        if code in {POST, REPLY, QUOTE, REPOST, MESSAGE, TO_GROUP}:
             self._say(desk, agent, act, post, code)
-            if row is not None and code != REPLY:
+            if row is not None and code in {QUOTE, REPOST}:
                 self.society.posts.column(HEAT)[row] += 2
-        elif post is not None and row is not None and code in {LIKE, DISLIKE}:
+        elif post is not None and row is not None and code in {LIKE, DISLIKE, REPORT}:
             ids = key(np.array([agent]), desk.tick, code, rank)
             on = {"parent": int(post[ID]), "root": int(post[ROOT]), "target": int(post[AUTHOR]), "topic": int(post[TOPIC])}
             desk.add_act(id=ids, kind=code, actor=agent, event=0, **on)
-            self.society.posts.column(HEAT)[row] += 1 if code == LIKE else -1
+            if post[BOOST] != PRIVATE:
+                self.society.posts.column(HEAT)[row] += 1 if code == LIKE else -1
+            if code == REPORT:
+                desk.report(int(post[WORDS]), agent)
         elif post is not None and code in {FOLLOW, UNFOLLOW, MUTE}:
             desk.tie(agent, int(post[AUTHOR]), code)
+        if row is not None and self.rates.of[TREND] > 0.0 and code in {REPLY, QUOTE, REPOST, LIKE, DISLIKE}:
+            desk.acted_on(row)
 
     def _say(self, desk: SpokenDesk, agent: int, act: Act, post: I64 | None, code: int) -> None:
-        own = int(key(np.array([agent]), desk.tick, code)[0])
+        answers = post is not None and post[BOOST] == PRIVATE
+        own = int(key(np.array([agent]), desk.tick, code, int(answers))[0])
         on = {} if post is None else {"root": int(post[ROOT]), "parent": int(post[ID]), "target": int(post[AUTHOR])}
+        if code == MESSAGE and not answers:  # on something public: the two begin to talk
+            on = {"target": on["target"]}
+        if code in {MESSAGE, TO_GROUP}:
+            group = self.society.member[agent] if post is None or code == MESSAGE else post[[GROUP]]
+            on |= {"boost": PRIVATE, "group": -1 if code == MESSAGE else int(group[group >= 0][0])}
         if code == REPOST and post is not None:
-            kept = (TOPIC, STANCE, RELATION, WORDS, WORDS_KIND, EVENT, PERSON, SAYING)
+            kept = (TOPIC, STANCE, RELATION, WORDS, WORDS_KIND, EVENT, PERSON, SAYING, REPORTS)
             desk.add_post(id=own, author=agent, kind=code, **on, **{COLUMNS[at]: int(post[at]) for at in kept})
             return
         topic = -1 if act.topic is None else [t.name for t in self.cell.topics].index(act.topic)
         stance = int(grid(np.array([act.stance or 0.0]))[0])
         self.words[own] = act.text or ""
         self._stand(desk.tick, agent, topic, stance)
-        relation = ALONE if post is None else self._relation(topic, stance, post)
+        relation = self._relation(topic, stance, post) if post is not None and "parent" in on else ALONE
         said = {"topic": topic, "stance": stance, "relation": relation, "words": own, "words_kind": code}
         desk.add_post(**{"root": own, "id": own, "author": agent, "kind": code, **said, **on})
 

@@ -74,7 +74,7 @@ def key(local: Ints, tick: int, kind: Ints | int, slot: Ints | int = 0) -> I64:
 def drawn(draws: Draws, purpose: str, tick: int, agents: Ints, pull: F64) -> Ints:
     """A topic for each of `agents`, in proportion to what `pull`, (agents, topics), adds up to."""
     aim = draws.unit(purpose, tick, agents) * pull[:, -1]
-    return np.minimum((pull <= aim[:, None]).sum(axis=1), pull.shape[1] - 1)
+    return np.asarray(np.minimum((pull <= aim[:, None]).sum(axis=1), pull.shape[1] - 1))
 
 
 class Desk:
@@ -184,6 +184,14 @@ class Desk:
         if self._acted:
             rows = np.sort(np.concatenate(self._acted))
             society.pulse = np.concatenate([society.pulse, np.stack([np.full(len(rows), self.tick), rows], axis=1)])
+
+    def acted_on(self, row: int) -> None:
+        """One act on a public post, for the trends."""
+        self._acted.append(np.array([row]))
+
+    def report(self, words: int, agent: int) -> None:
+        """One report."""
+        self._reported.append((np.array([words]), np.array([agent])))
 
     @property
     def reported(self) -> tuple[I64, Ints]:

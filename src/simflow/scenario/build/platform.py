@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from simflow.plan import Clock, Dynamics, Feed, Language, Platform
+from simflow.plan import Clock, Dynamics, Feed, Group, Language, Platform
 from simflow.scenario.build.context import Context, length
 from simflow.scenario.keys.platform import PARTS_OF_DAY, SHORTHANDS, WEEKDAYS
-from simflow.scenario.kinds import Section
+from simflow.scenario.kinds import Named, Section
 from simflow.scenario.values import Time
 
 
@@ -25,7 +25,7 @@ def clock(context: Context, recorded: int | None) -> Clock:
     if window > ticks and "window" in section and context.lasting:
         text = f"a window of {window:,} ticks is longer than the run of {ticks:,}: the run is one window"
         context.reader.warn("SF807", text, section.span("window"))
-    return Clock(ticks, minutes, window, _active(context, section), _weekday(context, section))
+    return Clock(ticks, minutes, window, _active(context, section), _weekday(context, section), section.get("sessions"))
 
 
 def _minutes(context: Context, section: Section) -> int:
@@ -72,15 +72,20 @@ def feed(context: Context, section: Section | None, base: Feed) -> Feed:
     """A feed; what is left out is as in `base`."""
     if section is None:
         return base
-    changes: dict[str, Any] = {k: v for k, v in section.items() if k != "horizon"}
+    changes: dict[str, Any] = {k: v for k, v in section.items() if k not in {"horizon", "fade"}}
     if "horizon" in section:
         changes["horizon"] = context.ticks(section["horizon"], section.span("horizon"), least=1)
+    if "fade" in section:
+        minutes = section["fade"].ticks(context.clock.minutes, context.clock.ticks) * context.clock.minutes
+        if minutes < 1:
+            context.reader.add("SF303", "a feed cannot fade in less than a minute", section.span("fade"))
+        changes["fade"] = max(1, round(minutes))
     made = dataclasses.replace(base, **changes)
     if made.kind == "mix" and made.recency + made.popularity + made.affinity + made.follow <= 0:
         context.reader.add(
             "SF303", "all weights of this feed are 0", section.node.span, "give at least one of recency, popularity, affinity, follow"
         )
-    for weight in ("recency", "popularity", "affinity", "follow", "similarity"):
+    for weight in ("recency", "popularity", "affinity", "follow", "similarity", "fade"):
         if weight in section and made.kind not in _USES[weight]:
             text = f"'{weight}' has no effect in a {made.kind} feed"
             context.reader.warn("SF808", text, section.key(weight), "use `kind: mix`, or take it out")
@@ -89,6 +94,7 @@ def feed(context: Context, section: Section | None, base: Feed) -> Feed:
 
 _USES = {
     "recency": {"mix", "chronological", "follow_first", "interest"},
+    "fade": {"mix", "chronological", "follow_first", "interest"},
     "popularity": {"mix", "hot", "follow_first"},
     "affinity": {"mix", "interest", "follow_first"},
     "follow": {"mix", "follow_first"},
@@ -108,7 +114,59 @@ def platform(context: Context) -> Platform:
         actions = tuple(dict.fromkeys(named))
         if len(actions) < len(named):
             context.reader.warn("SF809", "an action is named twice", section.span("actions"))
-    return Platform(section.get("kind", base.kind), actions, feed(context, section.get("feed"), base.feed))
+    rates: Section | None = section.get("rates")
+    given: dict[str, Any] = {k: section[k] for k in ("hide_after", "results", "group_size") if k in section}
+    if "trend_span" in section:
+        given["trend_span"] = context.ticks(section["trend_span"], section.span("trend_span"), least=1)
+    _idle(context, section, actions)
+    return Platform(
+        section.get("kind", base.kind),
+        actions,
+        feed(context, section.get("feed"), base.feed),
+        rates=dict(rates or {}),
+        **given,
+    )
+
+
+_FOR = {"hide_after": {"report"}, "results": {"search", "trend"}, "trend_span": {"trend"}, "groups": {"group"}, "group_size": {"group"}}
+"""Keys that only some actions read."""
+
+
+def _idle(context: Context, section: Section, actions: tuple[str, ...]) -> None:
+    """Warn of what is set for actions that the platform does not offer."""
+    rates: Section = section.get("rates") or section
+    for action in rates if rates is not section else ():
+        if action not in actions:
+            hint = "add it to `actions`, or take the rate out"
+            context.reader.warn("SF808", f"nobody can {action}, so that its rate has no effect", rates.key(action), hint)
+    for name, needed in _FOR.items():
+        if name in section and needed.isdisjoint(actions):
+            hint = f"`actions` would have to name {' or '.join(sorted(needed))}"
+            context.reader.warn("SF808", f"'{name}' has no effect on this platform", section.key(name), hint)
+    if "groups" in section and "group_size" in section:
+        context.reader.warn("SF808", "'group_size' has no effect beside groups that are named", section.key("group_size"))
+
+
+def grouped(context: Context, made: Platform) -> Platform:
+    """`made` with its groups, which name personas and residents."""
+    section = context.section("platform")
+    named = section.get("groups") if section else None
+    if not isinstance(named, Named):
+        return made
+    return dataclasses.replace(made, groups=tuple(_group(context, name, one) for name, one in named.items()))
+
+
+def _group(context: Context, name: str, section: Section) -> Group:
+    personas = agents = None
+    if "personas" in section:
+        found = [context.persona(p, section.span("personas")) for p in section["personas"]]
+        personas = tuple(p for p in found if p)
+    if "agents" in section:
+        found = [context.account(a, section.span("agents")) for a in section["agents"]]
+        agents = tuple(a for a in found if a)
+        for voice in {v.name for v in context.voices} & set(agents):
+            context.reader.add("SF404", f"'{voice}' is a voice, and voices are in no group", section.span("agents"), "take it out")
+    return Group(name, personas, agents, section.get("share", 1.0))
 
 
 def dynamics(context: Context) -> Dynamics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simflow.scenario.kinds import Fields, Key, Kind, ListOf, Number, OneOf, Share, Text, When, Whole
+from simflow.scenario.kinds import Fields, Key, Kind, ListOf, MapOf, Number, OneOf, Share, Text, When, Whole
 
 ACTIONS = (
     "post",
@@ -62,10 +62,43 @@ def feed(to: str) -> Fields:
             Key("explore", Share(), "Part of the feed from anywhere.", "20%", f"{to}.explore", ("world: feed",), "20%"),
             Key("noise", Number(0.0, 10.0), "Randomness of the ranking.", "0.15", f"{to}.noise", ("world: feed",), "0.15"),
             Key("horizon", When(), "Age after which a post is no longer shown.", "6d", f"{to}.horizon", ("world: feed",), "144 ticks"),
+            Key("fade", When(), "Age at which recency has halved.", "8h", f"{to}.fade", ("world: feed",), "4h"),
         ),
         short="kind",
     )
 
+
+_RATES = {
+    "post": ("a session brings a post, on average", "23%"),
+    "reply": ("a post shown is answered, at most", "14%"),
+    "repost": ("a post shown is shared, at most", "8%"),
+    "quote": ("a post shown is quoted, at most", "4%"),
+    "like": ("a post shown is liked, at most", "30%"),
+    "dislike": ("a post shown is disliked, at most", "30%"),
+    "follow": ("a like or repost is followed by a follow", "6%"),
+    "unfollow": ("a dislike is followed by an unfollow", "10%"),
+    "mute": ("a dislike is followed by a mute", "1%"),
+    "report": ("a dislike is a report instead", "5%"),
+    "group": ("a session brings a post to a group", "5%"),
+    "message": ("a session brings a message to somebody followed", "3%"),
+    "search": ("a session searches for a topic", "5%"),
+    "trend": ("a session looks at the trends", "10%"),
+}
+"""What each rate is a part of, and what it is if it is left out. `docs/science.md` has the formulas."""
+_ACTS = ("world: platform",)
+RATES = Fields(
+    "rates",
+    tuple(Key(a, Share(), f"How often {what}.", "2%", f"platform.rates.{a}", _ACTS, default) for a, (what, default) in _RATES.items()),
+)
+GROUP = Fields(
+    "a group",
+    (
+        Key("personas", ListOf(Text()), "Members are of these personas.", "[pensioner]", "platform.groups", _ACTS, "all"),
+        Key("agents", ListOf(Text()), "Members are these residents, by id.", "[rosa14]", "platform.groups", _ACTS, "all"),
+        Key("share", Share(), "Part of those who fit that is in it.", "30%", "platform.groups", _ACTS, "100%"),
+    ),
+    short="personas",
+)
 
 PLATFORM = Fields(
     "platform",
@@ -89,6 +122,22 @@ PLATFORM = Fields(
             "[post, reply, repost, quote, like, dislike, follow, unfollow, mute]",
         ),
         Key("feed", feed("platform.feed"), "What residents are shown.", "{posts: 12, recency: 0.5}", "platform.feed", ("world: feed",)),
+        Key("rates", RATES, "How often residents do what they can.", "{repost: 4%, report: 10%}", "platform.rates", _ACTS),
+        Key("hide_after", Whole(1, 1_000_000), "Reports after which nobody is shown a post.", "3", "platform.hide_after", _ACTS, "5"),
+        Key("results", Whole(1, 8), "Posts that a search or a look at the trends shows.", "5", "platform.results", _ACTS, "3"),
+        Key("trend_span", When(), "How far back acts count for a trend.", "12h", "platform.trend_span", _ACTS, "36 ticks"),
+        Key(
+            "groups",
+            MapOf(GROUP, "groups"),
+            "Who writes to each other out of others' sight.",
+            "{allotments: {personas: [pensioner], share: 30%}}",
+            "platform.groups",
+            _ACTS,
+            "groups form along the follow graph",
+        ),
+        Key(
+            "group_size", Whole(2, 100_000), "About how many are in a group that forms by itself.", "20", "platform.group_size", _ACTS, "12"
+        ),
     ),
 )
 
@@ -215,6 +264,15 @@ CLOCK = Fields(
             "clock.window",
             ("run: windows",),
             "120 ticks",
+        ),
+        Key(
+            "sessions",
+            Number(0.01, 130.0),
+            "Visits of a resident a day; those within one tick count as one.",
+            "3",
+            "clock.sessions",
+            _CLOCK,
+            "5.76",
         ),
         Key(
             "active",
