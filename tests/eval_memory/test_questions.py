@@ -92,7 +92,7 @@ def test_the_reader_reads_facts_as_words(known):
     assert reader.answer(Question("third_party", 5, 90, "", (a, b)), block(line), known) == -1
     assert reader.answer(Question("third_party", 5, 90, "", (b, a)), block(line), known) is None
     stance = Line(
-        "relation", f"{names[0]} supports water tariff since tick 50 (once at tick 50); opposes it from tick 3 until 50", 1.0, (0.0,)
+        "relation", f"{names[0]} supports water tariff since tick 50 (once at tick 50); opposed it from tick 3 until tick 50", 1.0, (0.0,)
     )
     assert reader.answer(Question("stance_now", 5, 90, "", (a,), 0), block(stance), known) == 1
     assert reader.answer(Question("stance_then", 5, 90, "", (a,), 0, at=20), block(stance), known) == -1
@@ -107,7 +107,7 @@ def test_exact_mcnemar():
 def test_only_evaluation_and_measures_read_truth(root):
     offenders = []
     for path in (root / "src" / "simflow").rglob("*.py"):
-        if path.relative_to(root / "src" / "simflow").parts[0] in {"evaluation", "store"}:
+        if path.relative_to(root / "src" / "simflow").parts[0] in {"evaluation", "measures", "store"}:
             continue
         calls = (n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
         offenders += [f"{path.relative_to(root)}:{n.lineno}" for n in calls if n.func.attr == "truth"]

@@ -57,7 +57,7 @@ def test_stance_now_and_then_differ_where_the_agent_changed_its_mind(view):
     now = view.recall(2, 75, "Where does Bob Ray stand on water?").text
     then = view.recall(2, 75, "Where did Bob Ray stand on water at tick 30?").text
     assert "@bob1 supports water" in now
-    assert "opposes it from tick" in now  # the line tells what was before
+    assert "opposed it from tick" in now  # the line tells what was before
     assert "@bob1 opposes water" in then
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from simflow.evaluation.questions import TAIL, Known, Question
 from simflow.memory.block import Block
-from simflow.memory.relations import ATTITUDES, verbs_of
+from simflow.memory.relations import ATTITUDES, past_of, verbs_of
 
 _TIMES = re.compile(r"\((?:(?P<n>\d+) times(?:, last)?|once) at tick (?P<tick>\d+)\)")
 _SINCE = re.compile(r"since tick (\d+)")
-_BEFORE = re.compile(r"; (?P<verb>.+?) (?:it|them) (?:from tick (?P<low>\d+) )?until(?: tick)? (?P<high>\d+)$")
+_BEFORE = re.compile(r"; (?P<verb>.+?) (?:it|them) from tick (?P<low>\d+) until tick (?P<high>\d+)$")
 _MOVED = re.compile(r"^@(\S+) has moved (\d+) (?:person|people) about")
 
 
@@ -40,9 +40,10 @@ def answer(question: Question, block: Block, known: Known) -> int | None:
             continue
         if question.at is not None and row["tick"] > question.at:
             continue
-        if row["tick"] > newest:
+        # On a stance, words as new as the newest belief are believed rather than what was made of them.
+        if row["tick"] > newest or (row["tick"] == newest and len(question.people) == 1):
             seen.append(Told(label, row["tick"], 1))
-    known_now = facts + seen
+    known_now = seen + facts
     if not known_now:
         return None
     if len(question.people) == 1:
@@ -84,7 +85,8 @@ def _fact(question: Question, text: str, known: Known) -> Told | None:
     times, since, before = _TIMES.search(text), _SINCE.search(text), _BEFORE.search(text)
     if question.at is not None and since and int(since.group(1)) > question.at:
         # In force only later: what its history says of the time asked about.
-        if before and int(before["low"] or 0) <= question.at < int(before["high"]) and before["verb"] in verbs:
-            return Told(list(verbs).index(before["verb"]) - 1, int(before["high"]), 1)
+        were = [past_of(verb, known.run.cell.language.code) for verb in verbs]
+        if before and int(before["low"]) <= question.at < int(before["high"]) and before["verb"] in were:
+            return Told(were.index(before["verb"]) - 1, int(before["high"]), 1)
         return None
     return Told(match, int(times["tick"]) if times else 0, int(times["n"] or 1) if times else 1)

@@ -100,27 +100,29 @@ class MemoryView:
     @cached_property
     def reader(self) -> Reader:
         """Reads situations."""
-        return Reader(self.names, Gazetteer(self.cell.topics), self.cell.events, self.cell.clock)
+        return Reader(self.names, Gazetteer(self.cell.subjects), self.cell.events, self.cell.clock)
 
     @cached_property
     def _agents(self) -> dict[int, dict[str, Any]]:
         return {row["agent"]: row for row in self.run.agents().to_pylist()}
 
     @cached_property
-    def _sentences(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], pa.ChunkedArray]:
-        table = self.run.table("episodes", columns=["episode", "sentence"])
+    def _sentences(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], pa.Table]:
+        table = self.run.table("episodes", columns=["episode", "sentence", "text"])
         keys = table["episode"].to_numpy()
         order = np.argsort(keys, kind="stable")
-        return keys[order], order, table["sentence"]
+        return keys[order], order, table
 
     def sentence(self, episode: int) -> str:
         """The sentence of an episode. Raises NotFound."""
-        keys, order, sentences = self._sentences
+        return self._column(episode, "sentence")
+
+    def _column(self, episode: int, name: str) -> str:
+        keys, order, table = self._sentences
         at = int(np.searchsorted(keys, episode))
         if at == len(keys) or keys[at] != episode:
             raise NotFound(f"{self.run.record.id} has no episode {episode}")
-        text: str = sentences[int(order[at])].as_py()
-        return text
+        return str(table[name][int(order[at])].as_py() or "")
 
     def agent(self, agent: int | str) -> int:
         """The index of an agent given by index, id or name. Raises NotFound, or BadInput for a name that several share."""
@@ -148,15 +150,16 @@ class MemoryView:
         if settings.mode == "hybrid" and self.cell.replay is not None:
             lines += self._conversation(about, scope, settings)
         elif settings.mode != "graph":
-            lines += recall.vector_arm(self.history, self._embed(about), scope, settings, self._tell)
+            lines += recall.episode_arm(self.history, self._embed(about), about, scope, settings, self._tell, self._said)
         if settings.mode != "vectors":
             topics = read.topics or self._topics_of(read)
-            lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current)
+            asked = [a for a in read.links.agents if a != who]
+            lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current, asked=asked, told=lines)
             seen = None if settings.scope == "world" else self.witness.seen(who).before(now)
             lines += graph_arm(
                 self.graph, read, who, cell=self.cell, names=self.names, now=now, memory=settings, witnessed=seen, reach=self.reach
             )
-        reading = {**situation.describe(read, self.names, [t.name for t in self.cell.topics]), "now": now}
+        reading = {**situation.describe(read, self.names, [t.name for t in self.cell.subjects]), "now": now}
         return block.build(
             recall.merge(lines, current=read.current),
             recall.caps(settings, current=read.current),
@@ -196,7 +199,9 @@ class MemoryView:
         """Agents and topics: kind, id, name, about, metadata. text: only those that it names, or whose id, name or description holds it."""
         found = answers.entities(self.cell, [row for row in self._agents.values() if row["joined"] < self.as_of])
         if text is not None:
-            named = {self.names.show(a) for a in self.names.link(text).agents} | {self.cell.topics[t].name for t in self.read(text).topics}
+            named = {self.names.show(a) for a in self.names.link(text).agents} | {
+                self.cell.subjects[t].name for t in self.read(text).topics
+            }
             said = text.casefold().strip()
             found = [e for e in found if e["id"] in named or any(said in str(e[k]).casefold() for k in ("id", "name", "about") if e[k])]
         return found[:limit]
@@ -337,6 +342,9 @@ class MemoryView:
 
     def _tell(self, row: int) -> str:
         return self.sentence(int(self.history.episode[row]))
+
+    def _said(self, row: int) -> str:
+        return self._column(int(self.history.episode[row]), "text")
 
     def _topics_of(self, read: Situation) -> tuple[int, ...]:
         del read

@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 BLOCK = 1024
 """Rows rated at once: few enough that the linear algebra library does not wake a second thread, which costs fifty times the product."""
+FIRST = 64
+"""Rows of the first block where only some rows count, as what one agent witnessed: those that can win are few, and each costs a page of memory."""
 _SLACK = 2e-5  # rounding of float32 products, well above what was observed (2e-7)
 
 ROW = np.dtype([("episode", "<i8"), ("tick", "<i4"), ("ordinal", "<i4"), ("actor", "<i4"), ("scale", "<f4"), ("error", "<f4")])
@@ -27,12 +29,14 @@ class Segment:
     """A stretch of rows sorted by time. Arrays may be memory-mapped.
 
     rows: ROW[n]. codes: int8[n, d]. exact: float32[n, d]. topics: int32[m, 2], pairs (row, index of a topic it is about), by row.
+    words: int32[m, 2], pairs (row, hash of a word's stem), by row, a pair for each time that the word is said.
     """
 
     rows: npt.NDArray[Any]
     codes: npt.NDArray[np.int8]
     exact: npt.NDArray[np.float32]
     topics: npt.NDArray[np.int32]
+    words: npt.NDArray[np.int32]
 
 
 class Hits(NamedTuple):
@@ -50,13 +54,15 @@ def segment(
     actor: npt.NDArray[np.int32],
     vectors: npt.NDArray[np.float32],
     topics: npt.NDArray[np.int32] | None = None,
+    words: npt.NDArray[np.int32] | None = None,
 ) -> Segment:
     """Rows that are already sorted by (tick, ordinal, episode), with their codes."""
     codes, scale, error = quantise(vectors)
     rows = np.empty(len(episode), ROW)
     for name, column in (("episode", episode), ("tick", tick), ("ordinal", ordinal), ("actor", actor), ("scale", scale), ("error", error)):
         rows[name] = column
-    return Segment(rows, codes, vectors, np.empty((0, 2), np.int32) if topics is None else topics)
+    nothing = np.empty((0, 2), np.int32)
+    return Segment(rows, codes, vectors, nothing if topics is None else topics, nothing if words is None else words)
 
 
 def quantise(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -98,6 +104,22 @@ class History:
         found = np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
         return found[found < stop]
 
+    def said(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """The words of rows (sorted): for each word its place in `rows`, and its hash."""
+        places, hashes = [], []
+        cuts = np.searchsorted(rows, self.starts)
+        for number, part in enumerate(self.segments):
+            low, high = int(cuts[number]), int(cuts[number + 1])
+            if low < high and len(part.words):
+                wanted = (rows[low:high] - self.starts[number]).astype(np.int32)
+                of, column = part.words[:, 0], part.words[:, 1]
+                begin, end = np.searchsorted(of, wanted), np.searchsorted(of, wanted, side="right")
+                sizes = end - begin
+                where = np.repeat(begin - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(int(sizes.sum()))
+                places.append(np.repeat(np.arange(low, high, dtype=np.int64), sizes))
+                hashes.append(np.asarray(column[where]))
+        return _joined(places, np.int64), _joined(hashes, np.int32)
+
     def vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Exact vectors of rows, shape (len(rows), d)."""
         return self._gather(rows, "exact").astype(np.float32, copy=False)
@@ -120,14 +142,15 @@ class History:
         allowed = None if rows is None else rows[: np.searchsorted(rows, stop)]
         left = stop if allowed is None else len(allowed)
         best, scores = np.empty(0, np.int64), np.empty(0, np.float64)
-        scanned = 0
+        scanned, size = 0, BLOCK if allowed is None else min(FIRST, BLOCK)
         wide = query.astype(np.float64)
         limit = float(np.sqrt((wide * wide).sum())) * (1 + 1e-3)  # stored vectors have unit length, up to rounding
         while left > 0 and top > 0:
             newest = left - 1 if allowed is None else int(allowed[left - 1])
             if len(best) == top and scores[-1] > limit * _decay(now - int(self.tick[newest]), half_life):
                 break
-            begin = max(left - BLOCK, 0)
+            begin = max(left - size, 0)
+            size = min(2 * size, BLOCK)
             block = np.arange(begin, left, dtype=np.int64) if allowed is None else allowed[begin:left]
             decay = _decays(now - self.tick[block].astype(np.float64), half_life)
             rated = (self._gather(block, "codes", contiguous=allowed is None).astype(np.float32) @ query).astype(np.float64)

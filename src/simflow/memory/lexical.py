@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -88,3 +89,34 @@ class Lexicon:
         """Inverse document frequency of a term; that of a term in no document if it is unknown."""
         number = self.ids.get(term)
         return float(self.idf[number]) if number is not None else math.log(1 + (self.size + 0.5) / 0.5)
+
+
+def hashed(texts: Sequence[str]) -> npt.NDArray[np.int32]:
+    """(place of the text, hash of a stem) for each word that tells something, by place."""
+    kept: dict[str, int] = {}
+    found = [(place, kept.get(t) or kept.setdefault(t, _hash(t))) for place, text in enumerate(texts) for t in terms(text)]
+    return np.array(found, np.int32).reshape(-1, 2)
+
+
+def rate(query: str, size: int, places: npt.NDArray[np.int64], words: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+    """BM25 of `size` documents for a query, in which a word counts once. places, words: the document and the hash of each word said.
+
+    Rarity and length are those of these documents, so that whoever has seen only these learns nothing of others.
+    """
+    asked = np.unique(np.array([_hash(t) for t in terms(query)], np.int32))
+    if not size or not len(asked):
+        return np.zeros(size)
+    at = np.minimum(np.searchsorted(asked, words), len(asked) - 1)
+    hit = asked[at] == words
+    times = np.bincount(places[hit] * len(asked) + at[hit], minlength=size * len(asked)).reshape(size, len(asked))
+    holders = (times > 0).sum(axis=0)
+    rarity = np.log(1 + (size - holders + 0.5) / (holders + 0.5))
+    lengths = np.bincount(places, minlength=size)
+    norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1e-9))
+    scores: npt.NDArray[np.float64] = (rarity * times * (K1 + 1) / (times + norm[:, None])).sum(axis=1)
+    return scores
+
+
+def _hash(term: str) -> int:
+    # As int32; two words that share one of the four thousand million hashes only share a little score.
+    return zlib.crc32(term.encode("utf-8", "surrogatepass")) - 2**31

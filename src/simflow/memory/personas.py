@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from simflow.episode import PERSONAS
 from simflow.memory import beliefs, tokens
 from simflow.memory.beliefs import Edge
+from simflow.memory.relations import past_of
 from simflow.plan import Cell, Topic
 
 _WARM = frozenset({"like", "repost", "follow", "unmute"})
@@ -66,13 +67,12 @@ def _states(cell: Cell, agents: pa.Table, episodes: pa.Table, edges: pa.Table, t
     for row in recent.select(["episode", "tick", "ordinal", "actor", "kind", "text"]).to_pylist():
         acts.setdefault(row["actor"], []).append(row)
     ids = dict(zip(agents["agent"].to_pylist(), agents["id"].to_pylist(), strict=True))
-    topics = {t.name: t for t in cell.topics}
     goals = {p.name: p.goals for p in cell.personas}
     who, drafts = [], []
     for row in agents.select(["agent", "id", "name", "persona", "is_voice", "joined", "about"]).to_pylist():
         if row["joined"] < tick and not row["is_voice"]:
             who.append(row["agent"])
-            drafts.append(list(_lines(row, holds.get(row["agent"], []), acts.get(row["agent"], []), goals, topics, ids, tick - 1)))
+            drafts.append(list(_lines(row, holds.get(row["agent"], []), acts.get(row["agent"], []), goals, cell, ids, tick - 1)))
     fitted = fit(drafts, cell.memory.persona_tokens)
     return pa.Table.from_arrays(
         [
@@ -91,7 +91,7 @@ def _lines(
     edges: list[Edge],
     acts: list[dict[str, Any]],
     goals: Mapping[str, tuple[str, ...]],
-    topics: Mapping[str, Topic],
+    cell: Cell,
     ids: Mapping[int, str],
     as_of: int,
 ) -> Iterator[Line]:
@@ -99,8 +99,8 @@ def _lines(
     kind = f", {agent['persona']}" if agent["persona"] else ""
     about = f" {agent['about'].rstrip('.')}." if agent["about"] else ""
     yield Line(f"{agent['name']} (@{agent['id']}){kind}.{about}")
-    for topic in topics.values():
-        line = _stance(topic, [e for e in edges if e.kind == "opinion" and e.on_topic == topic.name], as_of)
+    for topic in cell.topics:
+        line = _stance(topic, cell.language.code, [e for e in edges if e.kind == "opinion" and e.on_topic == topic.name], as_of)
         if line:
             yield line
     yield _mood(acts)
@@ -123,7 +123,7 @@ def _lines(
         yield Line(f'Last wrote at tick {last["tick"]}: "{tokens.cut(last["text"], 40)}"', (last["episode"],))
 
 
-def _stance(topic: Topic, edges: list[Edge], as_of: int) -> Line | None:
+def _stance(topic: Topic, language: str, edges: list[Edge], as_of: int) -> Line | None:
     now = next((e for e in edges if e.holds(as_of)), None)
     if now is None:
         return None
@@ -137,7 +137,7 @@ def _stance(topic: Topic, edges: list[Edge], as_of: int) -> Line | None:
     )
     cited = now.evidence[-_CITED:]
     if before is not None:
-        text += f"; before, {topic.scale[before.label + 1]} it from tick {before.valid_from}"
+        text += f"; before, {past_of(topic.scale[before.label + 1], language)} it from tick {before.valid_from}"
         cited = before.evidence[-1:] + cited
     return Line(text + ".", cited)
 

@@ -1,20 +1,29 @@
-"""Recall for a turn: persona state first, then the arms side by side (vectors x recency, graph, scan by topic), fused under the caps."""
+"""Recall for a turn: persona state first, then the arms side by side (meaning and words x recency, graph, scan by topic), under the caps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from simflow.memory import lexical
 from simflow.memory.budget import Line
 from simflow.memory.history import History
-from simflow.memory.situation import Situation
 from simflow.plan import Memory
 
 SCAN_SHARE = 0.32
 """Share of the episode tokens that is kept for the scan (140 of 440); all of it where a situation asks what is being said now."""
+
+DEPTH = 4096
+"""Rows that are compared word by word, the newest of a scope."""
+_QUOTED = 4  # more candidates than wanted, for what the situation quotes
+_QUOTE = 3  # words of something that is quoted and not just a word of the situation
+_THEIRS = 2  # newest words of those whom the situation names
+
+Tell = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +47,86 @@ def caps(memory: Memory, *, current: bool) -> dict[str, int]:
     }
 
 
-def vector_arm(history: History, query: npt.NDArray[np.float32], scope: Scope, memory: Memory, tell: Callable[[int], str]) -> list[Line]:
-    """The episodes nearest to the situation, weighted by recency: exact. tell: the sentence of a History row."""
-    rows = within(history, scope)
-    hits = history.search(query, now=scope.now, half_life=memory.half_life, top=memory.top, rows=rows)
-    return [_line("episode", history, int(row), float(score), tell) for row, score in zip(hits.rows, hits.scores, strict=True) if score > 0]
+def episode_arm(
+    history: History, query: npt.NDArray[np.float32], about: str, scope: Scope, memory: Memory, tell: Tell, said: Tell
+) -> list[Line]:
+    """The episodes nearest to the situation in meaning and, unless the mode is `vectors`, in words: both weighted by recency, taking turns.
+
+    tell, said: the sentence of a History row, and what was said in it. What the situation itself quotes is no memory, and what was said twice
+    is told once.
+    """
+    fresh = _Fresh(about, said)
+    if memory.mode == "vectors":
+        chosen = _nearest(history, query, scope, memory, fresh, memory.top)
+        return [_line("episode", history, row, score, tell) for row, score in chosen]
+    meaning = [row for row, _ in _nearest(history, query, scope, memory, _Fresh(about, said), 2 * memory.top)]
+    words = [row for row in _worded(history, about, scope, memory) if fresh.is_new(row)]
+    rows: list[int] = []
+    for pair in itertools.zip_longest(meaning, words):
+        rows += [row for row in pair if row is not None and len(rows) < 2 * memory.top and fresh.take(row)]
+    return [_line("episode", history, row, 1 - place / (len(rows) + 1), tell) for place, row in enumerate(rows[: 2 * memory.top])]
+
+
+def _nearest(
+    history: History, query: npt.NDArray[np.float32], scope: Scope, memory: Memory, fresh: _Fresh, count: int
+) -> list[tuple[int, float]]:
+    # Exact: asked for more until enough of what comes out is worth telling.
+    rows, top = within(history, scope), count + _QUOTED
+    while True:
+        hits = history.search(query, now=scope.now, half_life=memory.half_life, top=top, rows=rows)
+        fresh.forget()
+        found = [(int(r), float(s)) for r, s in zip(hits.rows, hits.scores, strict=True) if s > 0 and fresh.take(int(r))]
+        if len(found) >= count or len(hits.rows) < top or hits.scores[-1] <= 0:
+            return found[:count]
+        top *= 2
+
+
+def _worded(history: History, about: str, scope: Scope, memory: Memory) -> list[int]:
+    # Among the newest rows only, so that the cost does not grow with history; what is older has faded.
+    rows, stop = within(history, scope), history.before(scope.now)
+    rows = np.arange(max(stop - DEPTH, 0), stop, dtype=np.int64) if rows is None else rows[: np.searchsorted(rows, stop)][-DEPTH:]
+    scores = lexical.rate(about, len(rows), *history.said(rows))
+    scores *= 0.5 ** ((scope.now - history.tick[rows]) / memory.half_life)
+    best = np.lexsort((-rows, -scores))[: 8 * memory.top]
+    return [int(r) for r in rows[best[scores[best] > 0]]]
+
+
+class _Fresh:
+    """Tells whether a row says something new: not what the situation quotes, nor what has been taken."""
+
+    def __init__(self, about: str, said: Tell) -> None:
+        self._about, self._said = about, said
+        self._taken: set[str | int] = set()
+
+    def is_new(self, row: int) -> bool:
+        text = self._said(row)
+        return (text or row) not in self._taken and not (len(text.split()) >= _QUOTE and text in self._about)
+
+    def take(self, row: int) -> bool:
+        new = self.is_new(row)
+        self._taken.add(self._said(row) or row)
+        return new
+
+    def forget(self) -> None:
+        self._taken.clear()
 
 
 def scan_arm(
-    history: History, topics: Sequence[int], scope: Scope, memory: Memory, tell: Callable[[int], str], *, current: bool
+    history: History,
+    topics: Sequence[int],
+    scope: Scope,
+    memory: Memory,
+    tell: Tell,
+    *,
+    current: bool,
+    asked: Sequence[int] = (),
+    told: Sequence[Line] = (),
 ) -> list[Line]:
-    """The newest episodes on the topics, which similarity cannot find; on anything, if a situation without topics asks for now."""
+    """The newest episodes on the topics, which similarity cannot find; on anything, if a situation without topics asks for now.
+
+    asked: agents whom the situation names: their newest words on the topics come before everybody's. told: lines whose episodes are not
+    told again, unless the situation asks for now.
+    """
     stop = history.before(scope.now)
     if topics:
         found = np.unique(np.concatenate([history.topic_rows(t, stop) for t in topics]))
@@ -59,8 +137,12 @@ def scan_arm(
     allowed = within(history, scope)
     if allowed is not None:
         found = np.intersect1d(found, allowed, assume_unique=True)
-    newest = found[found < stop][::-1][: memory.top]
-    return [_line("scan", history, int(row), 1.0 / (place + 1), tell) for place, row in enumerate(newest)]
+    found = found[found < stop]
+    if told and not current:
+        found = found[np.isin(history.episode[found], [line.episode for line in told if line.episode is not None], invert=True)]
+    theirs = found[np.isin(history.actor[found], asked)][::-1][:_THEIRS] if topics and len(asked) else found[:0]
+    newest = [r for r in found[::-1][: memory.top + len(theirs)].tolist() if r not in theirs][: memory.top - len(theirs)]
+    return [_line("scan", history, int(row), 1.0 / (place + 1), tell) for place, row in enumerate([*theirs.tolist(), *newest])]
 
 
 def within(history: History, scope: Scope) -> npt.NDArray[np.int64] | None:
@@ -87,12 +169,6 @@ def persona_lines(who: str, state: str | None, evidence: Sequence[int]) -> list[
     if state:
         lines.append(Line("persona", flat(state), 1.0, (1.0,), refs=tuple(evidence)))
     return lines
-
-
-def reading(situation: Situation, plain: Mapping[str, object], scope: Scope) -> dict[str, object]:
-    """How the situation was understood, and the time that is asked about."""
-    del situation
-    return {**plain, "now": scope.now}
 
 
 def _line(kind: str, history: History, row: int, value: float, tell: Callable[[int], str]) -> Line:

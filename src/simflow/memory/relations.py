@@ -86,9 +86,8 @@ def tell(cell: Cell, names: Names, fact: Fact) -> str:
     past = ""
     if fact.history:
         label, start, stop = fact.history[-1]
-        past = (
-            f"; {verbs[label + 1]} it from tick {start} until {stop}" if slot.on_topic else f"; {verbs[label + 1]} them until tick {stop}"
-        )
+        was = past_of(verbs[label + 1], cell.language.code)
+        past = f"; {was} {'it' if slot.on_topic else 'them'} from tick {start} until tick {stop}"
     return f"{what}{names.show(slot.of)} {verbs[fact.label + 1]} {on}{about} since tick {fact.since} {seen}{past}"
 
 
@@ -97,6 +96,19 @@ def verbs_of(cell: Cell, topic: str | None) -> Sequence[str]:
     if topic is None:
         return ATTITUDES
     return next((t.scale for t in cell.subjects if t.name == topic), ("opposes", "is unsure about", "supports"))
+
+
+_IRREGULAR = {"is": "was", "has": "had", "does": "did", "goes": "went", "says": "said", "thinks": "thought", "feels": "felt"} | {
+    "sees": "saw", "takes": "took", "stands": "stood", "finds": "found", "fights": "fought", "holds": "held", "keeps": "kept",
+}  # fmt: skip
+
+
+def past_of(verb: str, language: str) -> str:
+    """A verb phrase of the third person, such as a scenario's scale holds, in the past; as it is where the language is not English."""
+    head, _, rest = verb.partition(" ")
+    if language != "en" or not head.endswith("s"):
+        return verb
+    return " ".join(part for part in (_IRREGULAR.get(head, head[:-1] + ("d" if head[-2:] == "es" else "ed")), rest) if part)
 
 
 def _leader(names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:

@@ -15,23 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simflow.episode import TEXT_KINDS
+from simflow.memory import lexical
 from simflow.memory.history import ROW, Segment, segment
 from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
 from simflow.store import RunData, Store
 
-FORMAT = "segment-1"
-_ARRAYS = ("rows", "codes", "exact", "topics")
+FORMAT = "segment-2"
+_ARRAYS = ("rows", "codes", "exact", "topics", "words")
 
 
-def folder(run: RunData, key: str) -> Path | None:
-    """Where a window's arrays are kept; None where state is not on this machine."""
+def folder(run: RunData, key: str) -> Path:
+    """Where a window's arrays are kept, on this machine."""
     return folder_of(run.store, key)
 
 
-def folder_of(store: Store, key: str) -> Path | None:
+def folder_of(store: Store, key: str) -> Path:
     """The same, by the project's store."""
-    return Path(store.files.full(f"cache/{FORMAT}/{key[:2]}/{key}")) if store.files.local else None
+    return Path(store.work) / "cache" / FORMAT / key[:2] / key
 
 
 def segments(run: RunData, until: int | None = None) -> list[Segment]:
@@ -45,14 +46,13 @@ def segments(run: RunData, until: int | None = None) -> list[Segment]:
         if until is not None and record.start >= until:
             break
         place = folder(run, record.key)
-        kept = load(place) if place else None
+        kept = load(place)
         if kept is None:
             said = Topics(run.cell) if said is None else said
             said.read(run, record.number)
             kept = build(run, record.number, said)
-            if place:
-                save(place, kept)
-                kept = load(place) or kept
+            save(place, kept)
+            kept = load(place) or kept
         found.append(kept)
     fresh = run.fresh()
     if fresh is not None and (until is None or run.end <= until):
@@ -68,7 +68,8 @@ class Topics:
     """Topics of text episodes: those that its words name, else those of what it answers, up to the root."""
 
     def __init__(self, cell: Cell) -> None:
-        self._gazetteer = Gazetteer(cell.topics)
+        self._gazetteer = Gazetteer(cell.subjects)
+        self._recorded = {t.name: (k,) for k, t in enumerate(cell.topics)}
         self._of: dict[int, tuple[int, ...]] = {}
         self._texts: dict[str, tuple[int, ...]] = {}
         self._read = 0
@@ -76,15 +77,15 @@ class Topics:
     def read(self, run: RunData, window: int) -> None:
         """Take in the windows up to this one, in order."""
         for number in range(self._read, window + 1):
-            table = run.window(number).table("episodes", ["episode", "tick", "ordinal", "kind", "parent", "text"])
+            table = run.window(number).table("episodes", ["episode", "tick", "ordinal", "kind", "parent", "text", "topic"])
             self.take(table.sort_by([("tick", "ascending"), ("ordinal", "ascending")]))
         self._read = max(self._read, window + 1)
 
     def take(self, episodes: pa.Table) -> None:
         """Take in episodes, parents before children."""
-        columns = (episodes[name].to_pylist() for name in ("episode", "parent", "text"))
-        for episode, parent, text in zip(*columns, strict=True):
-            own = self.named(text) if text else ()
+        columns = (episodes[name].to_pylist() for name in ("episode", "parent", "text", "topic"))
+        for episode, parent, text, topic in zip(*columns, strict=True):
+            own = self._recorded.get(topic) or (self.named(text) if text else ())
             self._of[episode] = own or self._of.get(parent, ())
 
     def named(self, text: str) -> tuple[int, ...]:
@@ -102,7 +103,7 @@ class Topics:
 def build(run: RunData, number: int, topics: Topics) -> Segment:
     """A window's rows from its Parquet files."""
     window = run.window(number)
-    return assemble(window.table("episodes", ["episode", "tick", "ordinal", "actor", "kind"]), window.table("vectors"), topics)
+    return assemble(window.table("episodes", ["episode", "tick", "ordinal", "actor", "kind", "sentence"]), window.table("vectors"), topics)
 
 
 def assemble(episodes: pa.Table, vectors: pa.Table, topics: Topics) -> Segment:
@@ -118,7 +119,9 @@ def assemble(episodes: pa.Table, vectors: pa.Table, topics: Topics) -> Segment:
     exact = np.ascontiguousarray(flat.reshape(-1, width)[at.to_numpy()], np.float32)
     names = ("episode", "tick", "ordinal", "actor")
     episode, tick, ordinal, actor = (spoken[n].to_numpy() for n in names)
-    return segment(episode, tick, ordinal, actor, exact, topics.pairs(spoken["episode"].to_pylist()))
+    return segment(
+        episode, tick, ordinal, actor, exact, topics.pairs(spoken["episode"].to_pylist()), lexical.hashed(spoken["sentence"].to_pylist())
+    )
 
 
 def save(place: Path, made: Segment) -> None:

@@ -60,6 +60,8 @@ class Gazetteer:
                 if key:
                     self._phrases.setdefault(key, set()).add(index)
                     self._longest = max(self._longest, len(key))
+                if len(key) > 1:  # as a hashtag has it
+                    self._phrases.setdefault((stem("".join(w for w, _, _ in words(phrase))),), set()).add(index)
             for word, _, _ in words(f"{topic.name} {topic.about}"):
                 if len(word) > 3:
                     about.setdefault(stem(word), set()).add(index)
