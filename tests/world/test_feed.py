@@ -136,7 +136,7 @@ def test_the_features_that_are_promised_are_those_that_are_built():
     for name in BUILTIN:
         kind, _, what = name.partition(":")
         promised.setdefault(kind, set()).add(what)
-    assert promised["action"] == set(KINDS) - {"join", "leave", "announcement"}
+    assert promised["action"] == set(KINDS) - {"join", "leave", "announcement", "hidden"}
     assert promised["event"] == set(
         re.findall(r'"(\w+)"', "".join(re.findall(r'case ("\w+"(?: \| "\w+")*):', source["happenings.py"])))
     ) | {

@@ -24,6 +24,7 @@ _SLOTS = (
 _FULL = 1 << 32
 _START = re.compile(r"(?:^|(?<=[.!?…]\s))([^\w#@]*)(\w)")
 _SIDES = {1: "pro", 0: "open", -1: "con"}
+_PRIVATE = ("message", "group")
 _RELATIONS = {1: "agree", 0: "mixed", -1: "disagree"}
 
 
@@ -127,14 +128,15 @@ class _Writing:
         else:
             bare = False
             if self._on("opened"):
-                parts.append(self._pick("openers", "opener", foreign=True))
+                table = f"private.{kind}" if kind in _PRIVATE else "openers"
+                parts.append(self._pick(table, "opener", foreign=True))
         body = self._hint() if bare else self._body()
         if self._framed and parts and parts[-1].endswith(":"):
             parts[-1] = _ended(parts[-1].rstrip(":"))  # one colon is enough
         parts.append(body)
         if self._on("closed"):
             parts[-1] = _ended(parts[-1])
-            parts.append(self._pick("closers", "closer", foreign=True))
+            parts.append(self._pick("private.closing" if kind == "message" else "closers", "closer", foreign=True))
         text = _START.sub(lambda found: found[1] + found[2].upper(), _ended(" ".join(parts)))
         return typos(text, self._draw["slip"]) if self._on("typo") else text
 
