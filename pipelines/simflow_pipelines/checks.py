@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simflow.plan import Plan
     from simflow.store import RunData
 
-ANSWERS = ("reply", "repost", "quote", "like", "dislike")
+ANSWERS = ("reply", "repost", "quote", "message", "group", "like", "dislike", "report")
 HOMOGENEOUS, DRIFT, EXTRACTION_ERRORS = 0.5, 0.3, 0.05
 """Warnings: share of repeated texts above, change of a mean stance above, share of failed extractions above."""
 
@@ -160,7 +160,7 @@ def _edges(run: RunData, number: int) -> list[Verdict]:
     late = pc.or_(pc.less(edges["learnt"], edges["last_seen"]), pc.greater(edges["learnt"], record.stop))
     leaks = sum(int(pc.sum(flags).as_py() or 0) for flags in (early, late))
     failed = int(pc.sum(pc.equal(claims["kind"], "parked")).as_py() or 0)
-    texts = int(sum(run.windows[number].kinds.get(kind, 0) for kind in ("post", "reply", "repost", "quote", "message")))
+    texts = int(sum(run.windows[number].kinds.get(kind, 0) for kind in ("post", "reply", "repost", "quote", "message", "group")))
     share = failed / texts if texts else 0.0
     return [
         _verdict("edges_have_evidence", bare + unknown, edges.num_rows, f"{bare} edges without evidence, {unknown} citations of nothing"),

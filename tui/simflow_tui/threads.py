@@ -14,17 +14,24 @@ SIGNS = {
     "repost": "⟳",
     "quote": "❝",
     "message": "✉",
+    "group": "⌂",
     "like": "♥",
     "dislike": "✕",
     "follow": "→",
     "unfollow": "⇥",
     "mute": "⌀",
+    "report": "!",
+    "hidden": "⊘",
+    "search": "?",
+    "trend": "↗",
     "join": "+",
     "leave": "-",
 }
 """A sign for each kind; others are shown by their name."""
 
-STRUCTURE = frozenset({"like", "dislike", "report", "follow", "unfollow", "mute", "unmute", "join", "leave"})
+STRUCTURE = frozenset(
+    {"like", "dislike", "report", "hidden", "follow", "unfollow", "mute", "unmute", "search", "trend", "join", "leave"}
+)
 """Kinds without words: counted at what they are about, listed only when asked for."""
 
 

@@ -46,7 +46,9 @@ findings as (
     from episodes as acts
     left join exposures
         on acts.run = exposures.run and acts.actor = exposures.reader and acts.parent = exposures.episode
-    where acts.parent is not null and acts.kind in ('reply', 'repost', 'quote', 'like', 'dislike')
+    where
+        acts.parent is not null
+        and acts.kind in ('reply', 'repost', 'quote', 'message', 'group', 'like', 'dislike', 'report')
     group by acts.run
 
     union all
@@ -90,7 +92,7 @@ findings as (
 
     select run, 'repeated_texts', false, count(text), count(text) - count(distinct text)
     from episodes
-    where kind in ('post', 'reply', 'quote')
+    where kind in ('post', 'reply', 'quote', 'message', 'group')
     group by run
 
     union all

@@ -26,7 +26,9 @@ MEASURES = pa.schema(
 )
 _GRID = float(1 << 32)
 _SIDES = ("against", "undecided", "for")
-_TEXT = ("post", "reply", "repost", "quote", "message")
+_TEXT = ("post", "reply", "repost", "quote", "message", "group")
+_PUBLIC = _TEXT[:4]
+"""Texts that can spread: a message is for one, a post in a group for its members."""
 
 Column = npt.NDArray[Any]
 
@@ -125,7 +127,7 @@ def _acts(rows: _Rows, world: _World) -> None:
     attention = np.bincount(world.actor[parent[gained]], minlength=world.count)[world.people]
     rows.add("engagement_gini", activity.gini(attention))
     rows.add("engagement_top10", activity.top_share(attention))
-    own = inside & np.isin(world.kind, ("post", "reply", "quote", "message"))
+    own = inside & np.isin(world.kind, ("post", "reply", "quote", "message", "group"))
     texts = [t for t in world.texts.filter(pa.array(own)).to_pylist() if t is not None]
     if texts:
         rows.add("distinct_texts", len(set(texts)) / len(texts))
@@ -136,7 +138,7 @@ def _acts(rows: _Rows, world: _World) -> None:
 
 def _trees(rows: _Rows, world: _World) -> None:
     """Cascades of texts whose root began in the window, as they stand at its end."""
-    text = np.isin(world.kind, _TEXT)
+    text = np.isin(world.kind, _PUBLIC)
     episode, tick = world.episode[text], world.tick[text]
     found = cascade.cascades(cascade.parents(episode, world.parent[text]))
     new = tick[found.root] >= world.start if len(found.root) else np.zeros(0, dtype=bool)

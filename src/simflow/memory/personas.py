@@ -20,7 +20,7 @@ from simflow.plan import Cell, Topic
 
 _WARM = frozenset({"like", "repost", "follow", "unmute"})
 _COLD = frozenset({"dislike", "report", "unfollow", "mute"})
-_SPOKE = frozenset({"post", "reply", "quote", "message"})
+_SPOKE = frozenset({"post", "reply", "quote", "message", "group"})
 _PEOPLE = 4
 _CITED = 3
 
