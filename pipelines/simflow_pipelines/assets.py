@@ -12,13 +12,14 @@ from dagster import AssetExecutionContext
 from simflow import __version__
 from simflow.errors import EndpointFailed, RunFailed, SimflowError, Stopped
 from simflow.plan import Cell, Plan
-from simflow.runs import RunRecord, WindowRecord
+from simflow.runs import Ledger, RunRecord, WindowRecord
 from simflow.runs.lock import held
 from simflow_pipelines import beta
 from simflow_pipelines.checks import Verdict, asset_of, blocks, check_specs, judge
 from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, key_part, kinds, owners
 from simflow_pipelines.figures import materialization_metadata
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError, interruptible
+from simflow_pipelines.latency import recall_latency
 from simflow_pipelines.partitions import Place, by_cell, partitions
 from simflow_pipelines.preview import preview
 
@@ -106,15 +107,28 @@ def open_work(path: str, cell: Cell, home: Path, **options: Any) -> Work:
 
 
 class Inspector:
-    """Looks at a committed window, for checks and for the catalogue."""
+    """Looks at a committed window, for checks and for the catalogue. What it has read of a window is kept until it looks at another."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[tuple[str, int], Any] | None = None
 
     def judge(self, work: Any, number: int) -> list[Verdict]:
         """Judge one window by all checks."""
-        return judge(work.data(), number)
+        return judge(self._data(work, number), number)
 
     def preview(self, work: Any, number: int) -> str | None:
         """Show a window to a person, in Markdown."""
-        return preview(work.data(), number)
+        return preview(self._data(work, number), number)
+
+    def latency(self, work: Any, number: int) -> float | None:
+        """Milliseconds that a recall takes at the end of a window."""
+        return recall_latency(self._data(work, number), number)
+
+    def _data(self, work: Any, number: int) -> Any:
+        place = (work.record.id, number)
+        if self._seen is None or self._seen[0] != place:
+            self._seen = (place, work.data())
+        return self._seen[1]
 
 
 class CheckFailed(RunFailed):
@@ -227,6 +241,7 @@ class ScenarioAssets:
 
     def _cell(self, context: AssetExecutionContext, cell: Cell, numbers: list[int], verdicts: list[tuple[str, Verdict]]) -> None:
         with _one_at_a_time(self.home, self.plan.scenario, cell.name):
+            work: Work | None = None
             try:
                 listener = self.watch.listener(cell)
                 work = self.opener(self.plan.path, cell, self.home, **({"listener": listener} if listener else {}))
@@ -242,7 +257,9 @@ class ScenarioAssets:
             except BaseException as error:
                 self.watch.failed(cell, error)
                 if isinstance(error, DagsterExecutionInterruptedError | Stopped):
-                    # Somebody meant it: Dagster files the run as cancelled, not as failed.
+                    # Somebody meant it: Dagster files the run as cancelled, not as failed, and the ledger says so between windows too.
+                    if work is not None:
+                        Ledger(work.record).interrupted(str(error.__cause__ or "") or "interrupted")
                     context.instance.report_run_canceling(context.run, "Interrupted; committed windows stay.")
                     raise DagsterExecutionInterruptedError from error
                 if isinstance(error, EndpointFailed):
@@ -265,10 +282,12 @@ class ScenarioAssets:
             context.log_event(self._observation(place, result.key))
             pointer, _ = self._seen(context.instance, place)
         shown = self.inspector.preview(work, result.record.number)
+        waited = self.inspector.latency(work, result.record.number)
         for name in ASSETS:
             metadata = materialization_metadata(name, self.home, work.record, result, reused=reused)
-            if name == "snapshot" and shown:
-                metadata["preview"] = dg.MetadataValue.md(shown)
+            if name == "snapshot":
+                metadata |= {"preview": dg.MetadataValue.md(shown)} if shown else {}
+                metadata |= {"recall_latency": waited} if waited is not None else {}
             # What the window was made from, in Dagster's own words: it is stale once the plan's data version is another one.
             made_from = {"dagster/code_version": __version__}
             for other in MADE_FROM[name]:

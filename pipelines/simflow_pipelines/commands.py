@@ -114,6 +114,7 @@ def _watching(*, quiet: bool) -> Iterator[Any]:
 def _tables(home: Path, *, quiet: bool) -> None:
     from rich.console import Console
 
+    from simflow_pipelines import warehouse
     from simflow_pipelines.materialize import materialize_tables
 
     console = Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
@@ -121,7 +122,7 @@ def _tables(home: Path, *, quiet: bool) -> None:
         built = materialize_tables(home)
     if not quiet:
         words = "tables built" if built else "tables are as they should be"
-        Console(stderr=True).print(f"{words}: {workplace(home) / 'warehouse.duckdb'}", style="dim", soft_wrap=True, highlight=False)
+        Console(stderr=True).print(f"{words}: {warehouse.path(home)}", style="dim", soft_wrap=True, highlight=False)
 
 
 @click.command()

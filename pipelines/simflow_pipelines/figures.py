@@ -18,7 +18,7 @@ _FIGURES: dict[str, tuple[str, ...]] = {
     "vectors": ("seconds_vectors",),
     "edges": ("edges_in_force", "edges_superseded", "queue", "seconds_edges", "stance_mean/", "stance_sd/"),
     "personas": ("seconds_personas", "stance_mean/", "stance_sd/"),
-    "snapshot": ("edges_in_force", "edges_superseded", "seconds_snapshot", "stance_mean/", "stance_sd/", "recall_latency"),
+    "snapshot": ("edges_in_force", "edges_superseded", "seconds_snapshot", "stance_mean/", "stance_sd/"),
 }
 _ROWS = {"episodes": "episodes", "vectors": "vectors", "edges": "edges", "personas": "personas"}
 

@@ -14,7 +14,6 @@ import dagster as dg
 
 from simflow.errors import RunFailed, Stopped
 from simflow.plan import Cell, Plan
-from simflow.runs import Ledger
 from simflow_pipelines import warehouse
 from simflow_pipelines.assets import Inspector, Opener, Result, ScenarioAssets, Watch, Work, open_work
 from simflow_pipelines.instance import open_inline
@@ -83,16 +82,9 @@ def materialize(
     with _silent(), open_inline(home) as instance:
         for cell in cells:
             tags = {**range_tags(cell, 0, len(cell.windows) - 1), **scenario.run_tags(cell)}
-            try:
-                result = _execute(job, instance, tags)
-                if not result.success:
-                    raise collect.error or RunFailed(
-                        f"Dagster run {result.run_id} of {cell.name} failed", hint="`simflow dev` shows its log"
-                    )
-            except KeyboardInterrupt:
-                if (made := collect.made.get(cell.name)) and made.work:
-                    Ledger(made.work.record).interrupted("interrupted")
-                raise
+            result = _execute(job, instance, tags)
+            if not result.success:
+                raise collect.error or RunFailed(f"Dagster run {result.run_id} of {cell.name} failed", hint="`simflow dev` shows its log")
             collect.made.setdefault(cell.name, Made(cell)).dagster_run = result.run_id
     return list(collect.made.values())
 

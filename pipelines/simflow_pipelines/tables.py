@@ -1,6 +1,5 @@
 """The dbt models as Dagster assets: `tables/<model>`, over the windows of all runs of a project, in `.simflow/warehouse.duckdb`."""
 
-import fcntl
 import io
 import os
 import sysconfig
@@ -16,7 +15,9 @@ from dagster import AssetExecutionContext
 from dagster_dbt import DagsterDbtTranslator, DbtCliResource, DbtProject, dbt_assets
 
 from simflow.errors import RunFailed
+from simflow.runs import workplace
 from simflow.runs.ledger import replace
+from simflow.runs.lock import held
 from simflow_pipelines import warehouse
 from simflow_pipelines.catalog import write_catalog
 from simflow_pipelines.dbt_project import dbt_folder
@@ -33,6 +34,7 @@ BEHIND = {
     "claims": "edges",
     "edges": "edges",
     "personas": "personas",
+    "measures": "snapshot",
     "runs": "snapshot",
     "windows": "snapshot",
 }
@@ -63,16 +65,22 @@ class Tables:
     home: Path
 
     @property
+    def work(self) -> Path:
+        """The folder of this machine that holds the warehouse."""
+        return workplace(self.home)
+
+    @property
     def target(self) -> Path:
         """Where dbt writes; never into its own project, which may be installed read-only."""
-        return self.home / "dbt" / "target"
+        return self.work / "dbt" / "target"
 
     def environment(self) -> dict[str, str]:
         """What dbt is told through its environment."""
         return {
             "SIMFLOW_HOME": str(self.home),
+            "SIMFLOW_WAREHOUSE": str(warehouse.path(self.home)),
             "DBT_TARGET_PATH": str(self.target),  # also where dagster-dbt looks for what has been parsed before
-            "DBT_LOG_PATH": str(self.home / "dbt" / "logs"),
+            "DBT_LOG_PATH": str(self.work / "dbt" / "logs"),
             "DO_NOT_TRACK": "1",
         }
 
@@ -117,10 +125,7 @@ class Tables:
 
     @contextmanager
     def _locked(self, what: str) -> Iterator[None]:
-        folder = self.home / "locks"
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / what).open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with held(self.work / "locks" / what, wait=True):
             yield
 
     def assets(self) -> dg.AssetsDefinition:

@@ -21,6 +21,9 @@ class Silent(Inspector):
     def preview(self, work, number):
         return None
 
+    def latency(self, work, number):
+        return None
+
 
 KEYS = [dg.AssetKey(["town", name]) for name in ASSETS]
 

@@ -21,6 +21,9 @@ class Silent(Inspector):
     def preview(self, work, number):
         return None
 
+    def latency(self, work, number):
+        return None
+
 
 def stale(home, plan, fake, monkeypatch) -> dict[str, set[str]]:
     """Observe the plan as it is now, as the sensor does, and ask Dagster what is stale."""

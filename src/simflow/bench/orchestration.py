@@ -52,6 +52,9 @@ class Blind(Inspector):
     def preview(self, work, number):
         return None
 
+    def latency(self, work, number):
+        return None
+
 
 windows = int(sys.argv[1])
 cell = Cell('bench', 'base', {}, 1, (Topic('x'),), clock=Clock(ticks=windows * 10, window=10))
