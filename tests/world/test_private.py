@@ -12,7 +12,7 @@ from test_invariants import check_acts_follow_exposures, check_exposures, check_
 from simflow.episode import TEXT_KINDS
 from simflow.errors import BadInput
 from simflow.memory.witness import Witness
-from simflow.plan import Audience, Event, Feed, Group, Network, Platform, Voice
+from simflow.plan import Audience, Clock, Event, Extract, Feed, Group, Network, Platform, Voice
 from simflow.world.builtin import BuiltinEngine
 from simflow.world.ensemble import Ensemble
 from simflow.world.settings import Settings
@@ -339,3 +339,36 @@ def test_searching_moves_those_who_search_and_nobody_before_there_is_a_path():
 def first_difference(one, other):
     rows = [{(r["tick"], r["agent"], r["topic"], r["stance"]) for r in step.truth["stances"].to_pylist()} for step in (one, other)]
     return [(tick, agent) for tick, agent, *_ in rows[0] ^ rows[1]]
+
+
+# ---------------------------------------------------------------------------------------------------------------------- memory
+
+
+def test_memory_tells_a_message_to_the_two_and_to_nobody_else(tmp_path):
+    """A whole run with its memory: what was written in private is recalled by who wrote and who read it, word for word, and by no other."""
+    from simflow import memory
+    from simflow.run import open_cell
+
+    rates = {"message": 0.4, "group": 0.4}
+    platform = Platform(actions=("message", "group", "like"), rates=rates, groups=(Group("pensioners", personas=("pensioner",)),))
+    cell = make_cell(agents=15, ticks=24, platform=platform, extract=Extract(every=12), clock=Clock(ticks=24, window=12))
+    run = open_cell("scenario.yaml", cell, tmp_path)
+    for number in range(len(run.windows)):
+        run.window(number)
+    data = run.data()
+    view = memory.open(data)
+    episodes = data.table("episodes", columns=["episode", "kind", "actor", "target", "tick", "text"]).to_pylist()
+    shown = data.table("exposures", columns=["reader", "episode"]).to_pylist()
+    private = [e for e in episodes if e["kind"] in {"message", "group"} and e["tick"] < 20]
+    assert {e["kind"] for e in private} == {"message", "group"}
+    told = refused = 0
+    for one in private[:: max(1, len(private) // 8)]:
+        knows = {one["actor"], one["target"]} | {r["reader"] for r in shown if r["episode"] == one["episode"]}
+        for agent in range(15):
+            block = view.recall(agent, None, one["text"])
+            found = one["text"] in block.text or any(one["episode"] in (line.episode, *line.refs) for line in block.lines)
+            assert not found or agent in knows
+            told += found
+            refused += agent not in knows
+    assert told > 8
+    assert refused > 60
