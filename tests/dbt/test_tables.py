@@ -106,7 +106,7 @@ def runs(home: Path):
 
 def test_every_mart_has_rows_and_every_column_its_words(home):
     counts = {name: len(found) for name, found in tables(home).items()}
-    assert len(counts) == 16
+    assert len(counts) == 17
     assert all(counts.values()), counts
     import yaml
 
@@ -134,6 +134,21 @@ def test_counts_equal_what_the_store_says(home):
         )
         assert mean == pytest.approx(now["stance_mean/square"], abs=1e-4)
         assert sd == pytest.approx(now["stance_sd/square"], abs=1e-4)
+
+
+def test_measures_are_those_that_were_taken_of_each_window(home):
+    from simflow.measures.record import run_measures
+
+    for run in runs(home):
+        columns = "window_number, tick, topic, group_name, measure, value"
+        found = rows(home, f"select {columns} from measures where run = '{run.record.id}'")
+        taken = [
+            (r["window"], r["tick"], r["topic"] or "", r["group"] or "", r["measure"], r["value"]) for r in run_measures(run).to_pylist()
+        ]
+        assert sorted(found) == sorted(taken)
+        assert {w for w, *_ in found} == {0, 1, 2}
+    [(change,)] = rows(home, "select max(abs(change)) from measures where measure = 'mean'")
+    assert change > 0
 
 
 def test_cascades_equal_a_naive_walk_of_the_threads(home):

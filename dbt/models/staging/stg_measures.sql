@@ -1,0 +1,1 @@
+{{ rows_by_run(source('measured', 'measures'), 'measures_folder') }}
