@@ -69,7 +69,7 @@ class CellRun:
 
     def __init__(self, path: str | Path, cell: Cell, home: Path, *, listener: Listener | None = None) -> None:
         self.cell = cell
-        self.store = Store(home)
+        self.store = Store(home, keep=True)
         self.parts = Parts(cell, workplace(home))
         self.ids = self.parts.ids()
         self.keys = window_keys(cell, self.ids)

@@ -41,8 +41,23 @@ def settings() -> Any:
 
 
 def bucket_store(bucket: str) -> S3Store:
-    """A bucket with conditional writes, for leases."""
+    """A bucket as obstore sees it: with conditional writes and flat listings."""
+    return _bucket_store(bucket, endpoint())
+
+
+@cache
+def _bucket_store(bucket: str, where: str) -> S3Store:
+    del where
     return S3Store(bucket, config=settings(), client_options=client(), retry_config=RETRY)
+
+
+def failed(path: str, error: BaseException) -> RunFailed:
+    """What the store refused, in words."""
+    first = str(error).strip().splitlines()[0]
+    return RunFailed(
+        f"{SCHEME}{path}: {type(error).__name__}: {first}",
+        hint="is the endpoint reachable, does the bucket exist, are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY right?",
+    )
 
 
 def _worded(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
@@ -53,11 +68,7 @@ def _worded(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Co
         except FileNotFoundError:
             raise
         except BaseError as error:
-            first = str(error).strip().splitlines()[0]
-            raise RunFailed(
-                f"s3://{path}: {type(error).__name__}: {first}",
-                hint="is the endpoint reachable, does the bucket exist, are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY right?",
-            ) from error
+            raise failed(path, error) from error
 
     return told
 
@@ -157,8 +168,13 @@ class ObjectPath:
         return os.stat_result((mode, 0, 0, 1, 0, 0, int(info.get("size") or 0), 0, int(at), 0), times)
 
     def find(self) -> list[ObjectPath]:
-        """All objects below, in one listing."""
-        return [ObjectPath(PurePosixPath(name)) for name in sorted(filesystem().find(self.path))]
+        """All objects below, in one listing: asking folder by folder would be a request each."""
+        bucket, _, key = self.path.partition("/")
+        try:
+            names = [entry["path"] for batch in bucket_store(bucket).list(prefix=f"{key}/") for entry in batch]
+        except BaseError as error:
+            raise failed(self.path, error) from error
+        return [ObjectPath(PurePosixPath(bucket, name)) for name in sorted(names)]
 
     def read_bytes(self) -> bytes:
         """Content of the object. Raises FileNotFoundError."""

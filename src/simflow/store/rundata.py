@@ -18,12 +18,19 @@ from simflow.store.lance import Index
 from simflow.store.measured import Measured
 from simflow.store.windows import Window, Windows
 
+KEPT = frozenset({"agents", "episodes", "claims", "edges", "personas"})
+"""Tables of which every window needs all rows so far. Exposures, turns and vectors are many, and asked for by window or by column."""
+
 
 class Store:
-    """The state of one project: `root` is its `.simflow` folder, or a prefix of an object store. `work`: what can be made again."""
+    """The state of one project: `root` is its `.simflow` folder, or a prefix of an object store. `work`: what can be made again.
 
-    def __init__(self, root: Path) -> None:
+    keep: for whoever computes window after window: what has been read of a window is kept in memory, so that the next one reads nothing twice.
+    """
+
+    def __init__(self, root: Path, *, keep: bool = False) -> None:
         self.root = root
+        self.kept: dict[tuple[str, str], pa.Table] | None = {} if keep else None
         self.files = Files(root)
         self.work = self.files.work
         self.windows = Windows(self.files)
@@ -93,9 +100,18 @@ class RunData:
         windows = self.until(until)
         key = (name, tuple(columns) if columns else None, len(windows))
         if key not in self._tables:
-            parts = [self.window(w.number).table(name, columns) for w in windows]
+            parts = [self._part(w, name, columns) for w in windows]
             self._tables[key] = pa.concat_tables(parts) if parts else _empty(name, columns)
         return self._tables[key]
+
+    def _part(self, window: WindowRecord, name: str, columns: list[str] | None) -> pa.Table:
+        kept = self.store.kept
+        if kept is None or name not in KEPT:
+            return self.window(window.number).table(name, columns)
+        if (window.key, name) not in kept:
+            kept[window.key, name] = self.window(window.number).table(name)
+        whole = kept[window.key, name]
+        return whole.select(columns) if columns else whole
 
     def fresh(self) -> tuple[pa.Table, pa.Table] | None:
         """Episodes and vectors of a window that is still being made; None for what is committed alone, as here."""
