@@ -33,6 +33,7 @@ HEADINGS = {
     **{f"{table}.{level}": heading for table in ("stance", "negated") for level, heading in zip(tables.LEVELS, ("against", "against", "neutral", "for", "for"), strict=True)},
     **{f"{table}.{side}": side for table in ("reply", "quote") for side in ("agree", "mixed", "disagree")},
     "pro": "reason for", "con": "reason against", "open": "reason open", "sarcasm": "against",
+    "openers": "aside", "closers": "aside", "frames": "aside",
 }  # fmt: skip
 """Tables of the grammar, and the headings under which the books of the extractor keep such phrases."""
 _GAP = re.compile(r"\{\w+\}")
@@ -132,7 +133,7 @@ def known() -> dict[str, dict[str, list[str]]]:
     for code in LANGUAGES:
         table = found.setdefault(code, {})
         for name, phrases in tables.load(code, "train").phrases.items():
-            heading = HEADINGS.get(name.split(".")[0] if name.split(".")[0] in {"pro", "con", "open", "sarcasm"} else name)
+            heading = HEADINGS.get(name, HEADINGS.get(name.split(".")[0]))
             if heading is not None:
                 table.setdefault(heading, []).extend(" ".join(_GAP.sub(" ", phrase).split()) for phrase in phrases)
     return found
@@ -140,7 +141,7 @@ def known() -> dict[str, dict[str, list[str]]]:
 
 def _heard(readings: list[features.Reading], labels: Labels) -> tuple[Matrix, Labels]:
     rows = [i for i, r in enumerate(readings) if r.heard]
-    return np.array([readings[i].numbers for i in rows]), labels[rows]
+    return np.array([readings[i].numbers for i in rows]).reshape(len(rows), len(readings[0].numbers)), labels[rows]
 
 
 def _joined(pairs: list[tuple[Matrix, Labels]]) -> tuple[Matrix, Labels]:

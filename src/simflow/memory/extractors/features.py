@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.memory.extractors import wording
-from simflow.memory.extractors.lexicon import Cue, Lexicon
+from simflow.memory.extractors.lexicon import Cue, Lexicon, Phrase
 from simflow.memory.topics import stem, words
 
 Vector = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ ANSWER = (
 _REFUSAL = re.compile(r"(?:^|(?<=[.!?]\s))(?:no|não|ні)\s*,", re.IGNORECASE)
 _CITED = re.compile(r"^\s*(?:>|&gt;).*$", re.MULTILINE)
 _ADDRESSED = re.compile(r"^(?:\s*(?:RT\b|\.?@[\w.\-]+:?))+\s*")
-LIKE = 0.3
+LIKE = 0.2
 """Likeness to a phrase of a book from which on something was heard at all."""
 EARLY, WHOLE = 3, 4
 """A single word answers only among the first three of its clause, and only where it stands for itself ("No, ...", "True."): before a stop, or in
@@ -108,7 +108,7 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases
         numbers["soft"] += any(w in lexicon.softeners for w in stems)
         if conceded:
             continue
-        for piece in _pieces(part, skip):
+        for piece in _pieces(part, skip, lexicon.joints):
             sounds = book.read(piece)
             heard_like = max(heard_like, sounds.like)
             bayes += sounds.bayes
@@ -128,9 +128,14 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases
     return Reading(np.clip(vector, -3, 3), None if best is None or best[1] not in text else best[1], heard)
 
 
-def _pieces(part: str, skip: frozenset[str] | set[str]) -> list[tuple[str, ...]]:
-    # A clause between commas, as stems: about as long as the phrases of a book.
-    found = (tuple(s for w, _, _ in words(piece) if (s := stem(w)) not in skip) for piece in part.split(","))
+def _pieces(part: str, skip: frozenset[str] | set[str], joints: frozenset[Phrase]) -> list[tuple[str, ...]]:
+    # Between commas and words that give reasons, as stems: about as long as the phrases of a book.
+    found: list[tuple[str, ...]] = []
+    for piece in part.split(","):
+        stems = [stem(w) for w, _, _ in words(piece)]
+        cuts = [at for at in range(2, len(stems) - 1) if any(tuple(stems[at : at + size]) in joints for size in (1, 2, 3))]
+        for low, high in itertools.pairwise([0, *cuts, len(stems)]):
+            found.append(tuple(s for s in stems[low:high] if s not in skip))
     return [piece for piece in found if piece]
 
 

@@ -48,6 +48,7 @@ class Lexicon:
     softeners: frozenset[str]
     contrasts: frozenset[Phrase]
     concessions: frozenset[Phrase]
+    joints: frozenset[Phrase]
     raising: frozenset[Phrase]
     irony: frozenset[Phrase]
     fillers: frozenset[str]
@@ -154,6 +155,7 @@ def load(code: str) -> Lexicon:
         frozenset(stem(w) for w in raw["softeners"]),
         frozenset(_phrase(p) for p in raw["contrasts"]),
         frozenset(_phrase(p) for p in raw["concessions"]),
+        frozenset(_phrase(p) for p in raw["joints"]),
         frozenset(_phrase(p) for p in raw["raising"]),
         frozenset(_phrase(p) for p in raw["irony"]),
         fillers,

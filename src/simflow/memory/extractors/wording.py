@@ -22,17 +22,23 @@ from simflow.memory.extractors.lexicon import load as lexicon_of
 from simflow.memory.topics import stem, words
 
 Vector = npt.NDArray[np.float64]
+ASIDE = 3
+"""Label of what says neither: greetings, openings, what people tell of themselves; and, where answers are read, all that is no answer."""
 HEADINGS = {
-    "for": ("stance", 2), "neutral": ("stance", 1), "against": ("stance", 0),
-    "reason for": ("stance", 2), "reason open": ("stance", 1), "reason against": ("stance", 0),
-    "agree": ("answer", 2), "mixed": ("answer", 1), "disagree": ("answer", 0),
+    "for": 2, "neutral": 1, "against": 0, "reason for": 2, "reason open": 1, "reason against": 0, "aside": ASIDE,
+    "agree": 2, "mixed": 1, "disagree": 0,
 }  # fmt: skip
-"""What the headings of a phrase file mean: the part, and the class (0, 1, 2 for -1, 0, +1)."""
-NEAREST, PREFIX, SMOOTHING = 7, 4, 0.3
+"""What the headings of a phrase file mean: 0, 1, 2 for -1, 0, +1."""
+ANSWERS = frozenset({"agree", "mixed", "disagree"})
+NEAREST, PREFIX, SMOOTHING, SOBER, MOST = 7, 4, 0.3, 2.0, 4.0
+"""Phrases that vote; letters of a beginning; of naive Bayes: the count added, the divisor that makes it less sure of itself, the most one clause can say."""
 
 
 class Wording(NamedTuple):
-    """`bayes`: log-odds of -1, 0, +1, centred; `votes`: squared similarities of the nearest phrases, by label; both shape (3,). `like`: the best, 0..1."""
+    """`bayes`: log-odds of -1, 0, +1, centred; `votes`: squared similarities of the nearest phrases, by label; both shape (3,). `like`: the best, 0..1.
+
+    All three are the smaller the likelier it is that the clause is an aside.
+    """
 
     bayes: Vector
     votes: Vector
@@ -43,7 +49,7 @@ SILENT = Wording(np.zeros(3), np.zeros(3), 0.0)
 
 
 class Book:
-    """The phrases of one part (`stance` or `answer`) in one language."""
+    """The phrases of one part (`stance` or `answer`) in one language, as stems with their labels."""
 
     def __init__(self, phrases: Sequence[tuple[tuple[str, ...], int]]) -> None:
         rows = [features(stems) for stems, _ in phrases]
@@ -57,26 +63,29 @@ class Book:
                 lists.setdefault(name, []).append(at)
         self._where = {name: np.array(at) for name, at in lists.items()}
         self._weight = {name: np.array([self.rarity[name] / lengths[i] for i in at]) for name, at in lists.items()}
-        totals = np.full(3, SMOOTHING * len(spread))
-        counts = {name: np.bincount(self.labels[at], minlength=3) for name, at in self._where.items()}
-        for count in counts.values():
-            totals += count
+        counts = {name: np.bincount(self.labels[at], minlength=4) for name, at in self._where.items()}
+        totals = np.sum(list(counts.values()), axis=0) + SMOOTHING * len(spread)
         self._odds = {name: np.log((count + SMOOTHING) / totals) for name, count in counts.items()}
         self.read = lru_cache(maxsize=16384)(self._read)
 
     def _read(self, stems: tuple[str, ...]) -> Wording:
-        names = [name for name in features(stems) if name in self._odds]
-        if not names:
+        names = features(stems)
+        known = [name for name in names if name in self._odds]
+        if not known:
             return SILENT
-        bayes = sum((self._odds[name] for name in names), np.zeros(3))
+        bayes = sum((self._odds[name] for name in known), np.zeros(4))
+        shares = np.exp((bayes - bayes.max()) / SOBER)
+        serious = float(1 - shares[ASIDE] / shares.sum())
         near = np.zeros(len(self.labels))
-        for name in names:
+        for name in known:
             near[self._where[name]] += self._weight[name] * self.rarity[name]
         unknown = math.log(1 + len(self.labels)) + 1
-        near /= math.sqrt(sum(self.rarity.get(name, unknown) ** 2 for name in features(stems)))
+        near /= math.sqrt(sum(self.rarity.get(name, unknown) ** 2 for name in names))
         best = np.argsort(-near, kind="stable")[:NEAREST]
-        votes = np.bincount(self.labels[best], weights=near[best] ** 2, minlength=3)
-        return Wording(bayes - bayes.mean(), votes, float(near[best[0]]))
+        votes = np.bincount(self.labels[best], weights=near[best] ** 2, minlength=4)
+        sides = np.clip(bayes[:3] - bayes[:3].mean(), -MOST, MOST)
+        like = float(near[best[self.labels[best] != ASIDE]].max(initial=0.0))
+        return Wording(sides * serious, votes[:3] * serious, like * serious)
 
 
 def features(stems: Sequence[str]) -> list[str]:
@@ -95,10 +104,8 @@ def load(code: str, part: str, more: tuple[tuple[str, str], ...] = ()) -> Book:
     fillers = lexicon_of(code).fillers
     phrases = []
     for heading, line in (*lines(code), *more):
-        where, label = HEADINGS[heading]
-        if where == part:
-            stems = tuple(s for w, _, _ in words(line) if (s := stem(w)) not in fillers)
-            phrases.append((stems, label))
+        if heading == "aside" or (heading in ANSWERS) == (part == "answer"):
+            phrases.append((tuple(s for w, _, _ in words(line) if (s := stem(w)) not in fillers), HEADINGS[heading]))
     return Book([pair for pair in phrases if pair[0]])
 
 
