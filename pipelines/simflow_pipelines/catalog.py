@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from simflow.episode import TABLES
+from simflow.measures.record import VERSION
+from simflow.measures.window import MEASURES
 from simflow.runs import RunRecord, list_runs
 from simflow.store import Store
 from simflow.store.windows import encode
@@ -48,6 +50,7 @@ WINDOWS = pa.schema(
         ("is_reused", pa.bool_()),
         ("committed", pa.timestamp("us")),
         ("is_present", pa.bool_()),
+        ("measures_folder", pa.string()),
         ("queue", pa.int64()),
         ("tokens", pa.int64()),
         ("cost", pa.float64()),
@@ -67,9 +70,13 @@ def write_catalog(home: Path) -> dict[str, int]:
     windows = [row for record, _ in records for row in _windows(store, record)]
     for name, table in {"runs": pa.Table.from_pylist(runs, RUNS), "windows": pa.Table.from_pylist(windows, WINDOWS)}.items():
         store.files.write(f"catalog/{name}.parquet", encode(table))
-    for name, schema in TABLES.items():
+    for name, schema in {**TABLES, "measures": MEASURES}.items():
         store.files.write(f"catalog/empty/{name}.parquet", encode(schema.empty_table()))
     return {"runs": len(runs), "windows": len(windows)}
+
+
+def _measures(store: Store, key: str) -> str | None:
+    return store.files.url(store.measured.path(VERSION, key)) if store.measured.has(VERSION, key) else None
 
 
 def _run(record: RunRecord, about: dict[str, Any], records: list[tuple[RunRecord, dict[str, Any]]]) -> dict[str, Any]:
@@ -122,12 +129,13 @@ def _windows(store: Store, record: RunRecord) -> list[dict[str, Any]]:
                 "run": record.id,
                 "window_number": window.number,
                 "key": window.key,
-                "folder": store.files.full(store.windows.path(window.key)),
+                "folder": store.files.url(store.windows.path(window.key)),
                 "from_tick": window.start,
                 "to_tick": window.stop,
                 "is_reused": window.reused,
                 "committed": datetime.fromtimestamp(window.committed, UTC).replace(tzinfo=None),
                 "is_present": stored is not None,
+                "measures_folder": _measures(store, window.key) if stored else None,
                 "queue": int(manifest.get("queue", 0)),
                 "tokens": int(manifest.get("tokens", 0)),
                 "cost": float(manifest.get("cost", 0.0)),
