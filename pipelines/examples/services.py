@@ -62,6 +62,12 @@ class Processes:
         self.started[name] = process
         return process
 
+    def listening(self, name: str, port: int) -> bool | None:
+        """True once it listens, for `until`. Raises RuntimeError with the end of its log if it has ended instead."""
+        if self.started[name].poll() is not None:
+            raise RuntimeError(f"{name} has ended: {(self.logs / f'{name}.log').read_text(errors='replace')[-2000:]}")
+        return listens(port)
+
     def kill(self, name: str) -> None:
         """SIGKILL to a process and all its children, as when a machine dies."""
         process = self.started.pop(name)
@@ -105,7 +111,7 @@ class Dagster:
             self.environment,
             cwd=self.folder,
         )
-        until("the code server", lambda: listens(self.code))
+        until("the code server", lambda: self.processes.listening("code", self.code))
         web = [python, "-m", "dagster_webserver", "-h", "127.0.0.1", "-p", str(self.port), "-w", str(self.workspace)]
         self.processes.start("webserver", web, self.environment, cwd=self.folder)
         self.processes.start(

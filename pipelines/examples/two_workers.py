@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
-from services import Dagster, Processes, free_port, listens, until
+from services import Dagster, Processes, free_port, until
 
 from simflow.runs import list_runs, place
 from simflow_pipelines import warehouse
@@ -116,14 +116,14 @@ class Site:
         )
         command = [*become, str(bin_folder / "postgres"), "-D", str(data), "-p", str(self.ports["postgres"]), "-k", str(sockets)]
         self.processes.start("postgres", [*command, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"], plain, cwd="/")
-        until("PostgreSQL", lambda: listens(self.ports["postgres"]))
+        until("PostgreSQL", lambda: self.processes.listening("postgres", self.ports["postgres"]))
         made_db = [bin_folder / "createdb", "-h", "127.0.0.1", "-p", str(self.ports["postgres"]), "-U", "dagster", "dagster"]
 
         def create() -> bool | None:
             return True if subprocess.run(made_db, check=False, capture_output=True, env=plain, cwd="/").returncode == 0 else None
 
         until("a database", create)
-        return f"postgresql://dagster@127.0.0.1:{self.ports['postgres']}/dagster"
+        return f"postgresql+psycopg2://dagster@127.0.0.1:{self.ports['postgres']}/dagster"
 
     def rabbit(self) -> str:
         """Start RabbitMQ; its URL."""
@@ -145,7 +145,7 @@ class Site:
             "RABBITMQ_PID_FILE": str(home / "pid"),
         }
         self.processes.start("rabbit", [str(server)], environment, cwd="/")
-        until("RabbitMQ", lambda: listens(self.ports["rabbit"]))
+        until("RabbitMQ", lambda: self.processes.listening("rabbit", self.ports["rabbit"]))
         return f"pyamqp://guest:guest@127.0.0.1:{self.ports['rabbit']}//"
 
     def objects(self) -> dict[str, str]:
@@ -154,7 +154,7 @@ class Site:
         if not moto.exists():
             raise SystemExit("moto is not here: pip install 'moto[s3]' flask flask-cors")
         self.processes.start("s3", [str(moto), "-H", "127.0.0.1", "-p", str(self.ports["s3"])], os.environ)
-        until("the S3 server", lambda: listens(self.ports["s3"]))
+        until("the S3 server", lambda: self.processes.listening("s3", self.ports["s3"]))
         url = f"http://127.0.0.1:{self.ports['s3']}"
         urllib.request.urlopen(urllib.request.Request(f"{url}/studies", method="PUT")).close()
         return {"AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "example", "AWS_SECRET_ACCESS_KEY": "example", "AWS_REGION": "us-east-1"}
