@@ -21,6 +21,7 @@ from simflow.memory.explain import Explanation
 from simflow.memory.fusion import Conversation
 from simflow.memory.graph import Graph
 from simflow.memory.history import History
+from simflow.memory.knowledge import Knowledge
 from simflow.memory.linking import Names
 from simflow.memory.recall import Scope
 from simflow.memory.relations import graph_arm
@@ -59,6 +60,8 @@ class MemoryView:
         self._given = embedder
         self._embed = lru_cache(maxsize=1024)(self._embed_now)
         self._talks = lru_cache(maxsize=4)(self._talk)
+        self._rows = lru_cache(maxsize=512)(self._rows_of)
+        self._knowledge = lru_cache(maxsize=512)(self._knowledge_of)
 
     # ------------------------------------------------------------------------------------------------------------ what it reads
 
@@ -155,7 +158,7 @@ class MemoryView:
             topics = read.topics or self._topics_of(read)
             asked = [a for a in read.links.agents if a != who]
             lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current, asked=asked, told=lines)
-            seen = None if settings.scope == "world" else self.witness.seen(who).before(now)
+            seen = None if settings.scope == "world" else self._knowledge(who).before(now)
             lines += graph_arm(
                 self.graph, read, who, cell=self.cell, names=self.names, now=now, memory=settings, witnessed=seen, reach=self.reach
             )
@@ -191,7 +194,7 @@ class MemoryView:
     def search(self, text: str, *, agent: int | str | None = None, tick: int | None = None, top: int = 10) -> list[dict[str, Any]]:
         """The episodes nearest in meaning, by cosine without decay, exactly. agent: only what it witnessed; None searches everything."""
         now = self._tick(tick)
-        rows = None if agent is None else self.rows_of(self.witness.seen(self.agent(agent)).before(now))
+        rows = None if agent is None else self._witnessed(self.agent(agent), now)
         hits = self.history.search(self._embed(text), now=now, top=top, rows=rows)
         return [self._episode(int(row), float(score)) for row, score in zip(hits.rows, hits.scores, strict=True)]
 
@@ -232,7 +235,7 @@ class MemoryView:
     ) -> list[dict[str, Any]]:
         """Facts within some hops of agents before a tick, nearest first. viewer: only what follows from what it witnessed."""
         now = self._tick(tick)
-        seen = None if viewer is None else self.witness.seen(self.agent(viewer)).before(now)
+        seen = None if viewer is None else self._knowledge(self.agent(viewer)).before(now)
         facts = self.graph.facts([self.agent(a) for a in agents], hops=hops, until=now, known_at=now, witnessed=seen)
         return [answers.fact(self.cell, self.names, f) for f in facts[:limit]]
 
@@ -325,20 +328,31 @@ class MemoryView:
         end = now if read.as_of is None else min(read.as_of + 1, now)
         if settings.scope == "world":
             return Scope(end, read.since, None)
-        return Scope(end, read.since, self.rows_of(self.witness.seen(agent).before(now)))
+        return Scope(end, read.since, self._witnessed(agent, now))
 
     @cached_property
     def _by_episode(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         order = np.argsort(self.history.episode, kind="stable").astype(np.int64)
         return self.history.episode[order], order
 
-    def rows_of(self, episodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """History rows of episodes, oldest first; episodes without words have none."""
-        keys, order = self._by_episode
+    def _witnessed(self, agent: int, now: int) -> npt.NDArray[np.int64]:
+        # History rows, oldest first; episodes without words have none.
+        rows, when = self._rows(agent)
+        return rows[when < now]
+
+    def _rows_of(self, agent: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        seen, (keys, order) = self.witness.seen(agent), self._by_episode
         if not len(keys):
-            return np.empty(0, np.int64)
-        at = np.minimum(np.searchsorted(keys, episodes), len(keys) - 1)
-        return np.sort(order[at[keys[at] == episodes]])
+            return np.empty(0, np.int64), np.empty(0, np.int32)
+        at = np.minimum(np.searchsorted(keys, seen.episodes), len(keys) - 1)
+        there = keys[at] == seen.episodes
+        rows, when = order[at[there]], seen.ticks[there]
+        by_age = np.argsort(rows)
+        return rows[by_age], when[by_age]
+
+    def _knowledge_of(self, agent: int) -> Knowledge:
+        seen = self.witness.seen(agent)
+        return self.graph.knowledge(seen.episodes, seen.ticks)
 
     def _tell(self, row: int) -> str:
         return self.sentence(int(self.history.episode[row]))

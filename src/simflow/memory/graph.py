@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import rustworkx as rx
 
 from simflow.memory.claims import PARKED, Slot
 from simflow.memory.evidence import Segment, Statement, label_of, segments, strength, weight
+from simflow.memory.knowledge import Knowledge
 
 WIDEST = 256
 """Relations that are followed at most from one hop to the next, the newest ones."""
@@ -60,10 +62,6 @@ class Graph:
         self._edges(edges, slot_of[claims.num_rows :])
         self._of = np.fromiter((s.of for s in self.slots), np.int64, len(self.slots))
         self._on = np.fromiter((-1 if s.on_agent is None else s.on_agent for s in self.slots), np.int64, len(self.slots))
-        self._newest = np.full(len(self.slots), -1, np.int64)
-        np.maximum.at(self._newest, self._slot, self._tick)
-        self._oldest = np.full(len(self.slots), _ALL, np.int64)
-        np.minimum.at(self._oldest, self._slot, self._tick)
         self._kept: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}
         self._connect()
 
@@ -75,7 +73,8 @@ class Graph:
         self._value = claims["value"].to_numpy().astype(np.float64)
         self._sure = claims["confidence"].to_numpy().astype(np.float64)
         self._ordinal = _ordinals(self._episode, order)
-        self._by_slot = np.argsort(self._slot, kind="stable")
+        self._by_slot = np.lexsort((self._tick, self._slot))
+        self._slot_tick = self._slot[self._by_slot] * _ALL + self._tick[self._by_slot]
         self._slot_start = np.searchsorted(self._slot[self._by_slot], np.arange(len(self.slots) + 1))
         self._by_episode = np.argsort(self._episode, kind="stable")
         self._episodes = self._episode[self._by_episode]
@@ -87,7 +86,10 @@ class Graph:
         self._edge_slot = slot_of
         self._edge_order = np.argsort(slot_of, kind="stable")
         self._edge_start = np.searchsorted(slot_of[self._edge_order], np.arange(len(self.slots) + 1))
-        self._edge_table = edges.select(["edge", "evidence"])
+        self._edge_key: list[int] = edges["edge"].to_pylist()
+        evidence = edges["evidence"].combine_chunks()
+        self._cited = evidence.flatten().to_numpy()
+        self._cited_start = np.concatenate([[0], np.cumsum(evidence.value_lengths().fill_null(0).to_numpy())]).astype(np.int64)
 
     def _connect(self) -> None:
         # One node an agent, one edge a slot, so that an edge's index is its slot; an opinion hangs on its holder as a loop.
@@ -105,31 +107,45 @@ class Graph:
         until: int,
         known_at: int | None = None,
         since: int | None = None,
-        witnessed: npt.NDArray[np.int64] | None = None,
+        witnessed: npt.NDArray[np.int64] | Knowledge | None = None,
         widest: int = WIDEST,
     ) -> list[Fact]:
         """Facts within `hops` of the agents `about`, nearest first, then newest first.
 
         until: only what happened before this tick. known_at: only what had been learnt by this tick. since: only facts with evidence from this
-        tick on. witnessed: sorted episodes that the viewer knows, None for all.
+        tick on. witnessed: what the viewer knows, or the sorted episodes that it witnessed; None for all.
         """
-        rows = self._rows(witnessed, until, known_at)
-        usable = self._usable(rows, until)
-        found = self._reach([a for a in dict.fromkeys(about) if 0 <= a < self.net.num_nodes()], hops, usable, widest)
-        facts = [self.fact(slot, until=until, known_at=known_at, rows=rows, distance=hop) for slot, hop in found]
-        return [f for f in facts if f is not None and (since is None or f.last_seen >= since)]
+        known = self._known(witnessed, until, known_at)
+        usable = known.newest if known is not None else lambda slots: self._newest_before(slots, until)
+        found, distance = self._reach([a for a in dict.fromkeys(about) if 0 <= a < self.net.num_nodes()], hops, usable, widest)
+        facts = self._facts(found, distance, until, known_at, known)
+        return [f for f in facts if since is None or f.last_seen >= since]
 
-    def fact(
-        self, slot: int, *, until: int, known_at: int | None = None, rows: npt.NDArray[np.int64] | None = None, distance: int = 0
-    ) -> Fact | None:
-        """What may be believed on one slot (an index into `slots`), None if nothing. rows: sorted claim rows that may be used, None for all."""
-        mine = self._by_slot[self._slot_start[slot] : self._slot_start[slot + 1]]
-        if rows is not None:
-            mine = mine[_member(rows, mine)]
+    def _facts(
+        self, slots: npt.NDArray[np.int64], distance: list[int], until: int, known_at: int | None, known: Knowledge | None
+    ) -> list[Fact]:
+        # Most slots of a large graph hold one claim: those are read together.
+        first, size = self._slot_start[slots], self._slot_start[slots + 1] - self._slot_start[slots]
+        lone = size == 1
+        rows = self._by_slot[np.where(lone, first, 0)] if len(self._by_slot) else first
+        usable = lone & (self._tick[rows] < until) & (self._sure[rows] > 0) if len(rows) else lone
+        if known_at is not None and len(rows):
+            usable &= self._learnt[rows] <= known_at
+        columns = (slots, distance, lone, usable, self._tick[rows], self._sure[rows], self._value[rows], self._episode[rows])
+        found = []
+        for slot, hop, alone, may, tick, sure, value, episode in zip(*(np.asarray(c).tolist() for c in columns), strict=True):
+            if alone:
+                fact = self._lone(slot, hop, until, tick, sure, value, episode) if may else None
+            else:
+                mine = known.rows(slot) if known is not None else self._by_slot[self._slot_start[slot] : self._slot_start[slot + 1]]
+                fact = self._fact(slot, hop, until, known_at, mine)
+            if fact is not None:
+                found.append(fact)
+        return found
+
+    def _fact(self, slot: int, distance: int, until: int, known_at: int | None, mine: npt.NDArray[np.int64]) -> Fact | None:
         what = self.slots[slot]
         adds = what.kind in self._adds
-        if len(mine) == 1:
-            return self._lone(slot, int(mine[0]), until, known_at, distance, adds=adds)
         said = self._statements(mine, until, known_at)
         if not said:
             return None
@@ -149,15 +165,12 @@ class Graph:
             history=tuple((s.label, s.start, s.stop) for s in cut[:-1] if s.stop is not None and s.stop > s.start),
         )
 
-    def _lone(self, slot: int, row: int, until: int, known_at: int | None, distance: int, *, adds: bool) -> Fact | None:
-        # The same as below for a slot with one claim, as most slots of a large graph are: without lists.
-        tick, sure, value = int(self._tick[row]), float(self._sure[row]), float(self._value[row])
-        if tick >= until or sure <= 0 or (known_at is not None and self._learnt[row] > known_at):
-            return None
-        episode = int(self._episode[row])
+    def _lone(self, slot: int, distance: int, until: int, tick: int, sure: float, value: float, episode: int) -> Fact:
+        # The same as above for a slot with one claim.
+        what = self.slots[slot]
         return Fact(
-            self.slots[slot],
-            1 if adds else label_of(value),
+            what,
+            1 if what.kind in self._adds else label_of(value),
             sure * value / sure,
             sure * 0.5 ** (max(until - tick, 0) / self.half_life),
             1,
@@ -176,7 +189,7 @@ class Graph:
         until: int,
         since: int = 0,
         known_at: int | None = None,
-        witnessed: npt.NDArray[np.int64] | None = None,
+        witnessed: npt.NDArray[np.int64] | Knowledge | None = None,
         kind: str = "influence",
         readers: Mapping[int, int] | None = None,
     ) -> list[tuple[int, float, int, tuple[int, ...]]]:
@@ -185,8 +198,8 @@ class Graph:
         readers: how often each agent was read on the topic in that time, where that may be known; it adds READ of a claim each time.
         """
         wanted = self._about(kind, topic)
-        rows = self._rows(witnessed, until, known_at)
-        rows = np.arange(len(self._slot)) if rows is None else rows
+        known = self._known(witnessed, until, known_at)
+        rows = np.arange(len(self._slot)) if known is None else np.sort(known.row)
         learnt = _ALL if known_at is None else known_at
         keep = wanted[self._slot[rows]] & (self._tick[rows] >= since) & (self._tick[rows] < until) & (self._learnt[rows] <= learnt)
         rows = rows[keep]
@@ -208,18 +221,25 @@ class Graph:
             self._kept[kind, topic] = np.fromiter((s.kind == kind and s.about == topic for s in self.slots), np.bool_, len(self.slots))
         return self._kept[kind, topic]
 
-    def _rows(self, witnessed: npt.NDArray[np.int64] | None, until: int, known_at: int | None) -> npt.NDArray[np.int64] | None:
+    def knowledge(self, episodes: npt.NDArray[np.int64], seen: npt.NDArray[Any] | None = None) -> Knowledge:
+        """What follows from `episodes` (sorted), each witnessed at its tick of `seen` (None: before everything).
+
+        Worth keeping: it takes the time that looking up every episode takes, and answers any tick.
+        """
+        when = np.full(len(episodes), -1, np.int64) if seen is None else seen.astype(np.int64)
+        if not len(self._episodes):
+            return Knowledge(*(np.empty(0, np.int64) for _ in Knowledge._fields))
+        low = np.minimum(np.searchsorted(self._episodes, episodes), len(self._episodes) - 1)
+        there = self._episodes[low] == episodes
+        low, when = low[there], when[there]
+        rows = self._by_episode[_ranges(low, self._next[low])]
+        return Knowledge.of(self._slot[rows], rows, self._tick[rows], self._learnt[rows], np.repeat(when, self._next[low] - low))
+
+    def _known(self, witnessed: npt.NDArray[np.int64] | Knowledge | None, until: int, known_at: int | None) -> Knowledge | None:
         if witnessed is None:
             return None
-        if not len(self._episodes):
-            return np.empty(0, np.int64)
-        low = np.minimum(np.searchsorted(self._episodes, witnessed), len(self._episodes) - 1)
-        low = low[self._episodes[low] == witnessed]
-        rows = self._by_episode[_ranges(low, self._next[low])]
-        keep = self._tick[rows] < until
-        if known_at is not None:
-            keep &= self._learnt[rows] <= known_at
-        return np.sort(rows[keep])
+        known = witnessed if isinstance(witnessed, Knowledge) else self.knowledge(witnessed)
+        return known.within(until, known_at)
 
     def _statements(self, rows: npt.NDArray[np.int64], until: int, known_at: int | None) -> list[Statement]:
         newest: dict[int, tuple[int, Statement]] = {}
@@ -242,49 +262,42 @@ class Graph:
                 )
         return sorted(s for _, s in newest.values() if s.confidence > 0)
 
-    def _usable(self, rows: npt.NDArray[np.int64] | None, until: int) -> Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
-        # For slots: the newest tick at which something that may be used was said on each, -1 where nothing was. Nothing here grows with
-        # the number of slots.
-        if rows is None:
-            return lambda slots: np.where(self._oldest[slots] < until, self._newest[slots], -1)
-        mine, at = np.unique(self._slot[rows], return_inverse=True)
-        newest = np.full(len(mine), -1, np.int64)
-        np.maximum.at(newest, at, self._tick[rows])
-
-        def usable(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-            if not len(mine):
-                return np.full(len(slots), -1, np.int64)
-            place = np.minimum(np.searchsorted(mine, slots), len(mine) - 1)
-            return np.where(mine[place] == slots, newest[place], -1)
-
-        return usable
-
     def _reach(
         self, about: list[int], hops: int, usable: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]], widest: int
-    ) -> list[tuple[int, int]]:
-        found: dict[int, int] = {}
+    ) -> tuple[npt.NDArray[np.int64], list[int]]:
+        # Slots in the order in which they are met, and how far each is. usable: the tick of the newest claim on slots that may be used,
+        # -1 where there is none. Nothing here grows with the number of slots.
+        found = np.empty(0, np.int64)
+        distance: list[int] = []
         frontier, met = about, set(about)
         for hop in range(hops):
-            near = np.unique(
-                np.concatenate([np.asarray(self.net.incident_edges(n), np.int64) for n in frontier] or [np.empty(0, np.int64)])
-            )
+            near = _distinct(np.concatenate([np.asarray(self.net.incident_edges(n), np.int64) for n in frontier] or [found[:0]]))
+            near = near[~_member(np.sort(found), near)]
             seen = usable(near)
-            near, seen = near[seen >= 0], seen[seen >= 0]
-            fresh = np.fromiter((s not in found for s in near.tolist()), np.bool_, len(near))
-            near, seen = near[fresh], seen[fresh]
+            least = max(int(np.partition(seen, -widest)[-widest]), 0) if len(seen) > widest else 0
+            near, seen = near[seen >= least], seen[seen >= least]
             kept = near[np.argsort(-seen, kind="stable")][:widest]
-            found.update((slot, hop) for slot in kept.tolist())
+            found = np.concatenate([found, kept])
+            distance += [hop] * len(kept)
             ends = np.concatenate([self._of[kept], self._on[kept]])
             frontier = [a for a in dict.fromkeys(ends.tolist()) if a >= 0 and a not in met]
             met.update(frontier)
-        return list(found.items())
+        return found, distance
+
+    def _newest_before(self, slots: npt.NDArray[np.int64], until: int) -> npt.NDArray[np.int64]:
+        # As the last of a slot's claims in order of time: what comes later has no part in it.
+        if not len(self._slot_tick):
+            return np.full(len(slots), -1, np.int64)
+        last = np.maximum(np.searchsorted(self._slot_tick, slots * _ALL + until) - 1, 0)
+        return np.where(self._slot_tick[last] // _ALL == slots, self._slot_tick[last] % _ALL, -1)
 
     def _edge(self, slot: int, episode: int) -> int | None:
+        if not self._edge_key:
+            return None
         rows = self._edge_order[self._edge_start[slot] : self._edge_start[slot + 1]]
         for row in rows[::-1].tolist():
-            if episode in self._edge_table["evidence"][row].as_py():
-                edge: int = self._edge_table["edge"][row].as_py()
-                return edge
+            if (self._cited[self._cited_start[row] : self._cited_start[row + 1]] == episode).any():
+                return self._edge_key[row]
         return None
 
 
@@ -323,6 +336,13 @@ def _ranges(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> npt.NDAr
     sizes = high - low
     starts = np.repeat(low - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) if len(sizes) else np.empty(0, np.int64)
     return starts + np.arange(int(sizes.sum()))
+
+
+def _distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
 
 
 def _member(ordered: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

@@ -6,11 +6,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from simflow.memory.budget import Line
 from simflow.memory.graph import Fact, Graph
+from simflow.memory.knowledge import Knowledge
 from simflow.memory.linking import Names
 from simflow.memory.situation import Situation
 from simflow.plan import Cell, Memory
@@ -30,13 +28,13 @@ def graph_arm(
     names: Names,
     now: int,
     memory: Memory,
-    witnessed: npt.NDArray[np.int64] | None,
+    witnessed: Knowledge | None,
     reach: Callable[[int, int, int], Mapping[int, int]] | None = None,
 ) -> list[Line]:
     """Relation lines for a situation that `viewer` meets at tick `now`: the agents that it names and the viewer, `memory.hops` out.
 
     Nothing that happened at or after `now`, or that had not been learnt by then, is used; a time that the situation names is the time answered
-    for. witnessed: sorted episodes that the viewer knows, None for all. reach(topic, since, until): how often each agent's posts on a topic were
+    for. witnessed: what the viewer may know, None for everything. reach(topic, since, until): how often each agent's posts on a topic were
     read, which nobody in the world can know, and a question without a witness may use.
     """
     until = now if read.as_of is None else min(read.as_of + 1, now)
