@@ -91,10 +91,9 @@ def test_unknown_names_are_each_reported_with_the_nearest(checked):
 
 
 def test_what_the_engine_cannot_do_is_refused_by_name(checked):
-    _, problems = checked("platform: {actions: [post, report, group, message, search, trend]}\nlanguage: {code: fr}\n")
-    assert codes(problems) == ["SF501"] * 6
-    said = " ".join(p.message for p in problems)
-    assert all(f"'{name}'" in said for name in ("report", "group", "message", "search", "trend", "fr"))
+    _, problems = checked("language: {code: fr}\n")
+    assert codes(problems) == ["SF501"]
+    assert "language 'fr'" in problems[0].message
 
 
 def test_a_persona_that_speaks_through_a_model_makes_one_mixed_engine(cell):
@@ -123,7 +122,7 @@ def test_scenarios_in_other_languages_keep_their_words(root):
 
 def test_the_measures_that_a_check_may_name_are_those_that_are_taken(root):
     from simflow import features
-    from simflow.evaluation.measures import window_measures
+    from simflow.measures.window import window_measures
     from simflow.scenario.keys.events import TRIGGERS
     from simflow.world import timeline
     from simflow.world.builtin import BuiltinEngine
@@ -157,12 +156,78 @@ def test_a_check_names_a_measure_that_exists(checked):
     assert [p.hint for p in problems] == ["did you mean 'variance'?", "did you mean 'reply'?"]
 
 
-def test_what_does_not_exist_yet_is_refused_by_name(checked):
-    _, problems = checked(
-        "population: {personas: {one: {traits: {income: {given: district, harbour: 5..9}}}}}\noutputs: [csv]\nextract: {entities: [place]}\n"
+def test_what_the_engines_cannot_do_together_is_refused_by_name(checked):
+    _, problems = checked("population: {personas: {one: {engine: replay}, two: {}}}\n")
+    assert [p.code for p in problems] == ["SF501"]
+    assert "'replay' and 'builtin' cannot share a world" in problems[0].message
+
+
+def test_a_trait_may_depend_on_another_and_says_what_is_wrong_where_it_cannot(cell, checked):
+    made = cell("population: {personas: {one: {traits: {age: 18..90, income: {given: age, ..34: 20 ± 3, else: 40}}}}}\n")
+    income = made.personas[0].traits["income"]
+    assert (income.trait, income.cases[0].high, income.cases[0].low) == ("age", 34, None)
+    for traits, code, says in (
+        ("{a: {given: b, ..3: 1}, b: {given: c, ..3: 1}, c: {given: a, ..3: 1}}", "SF419", "a -> b -> c -> a"),
+        ("{a: {given: a, ..3: 1}}", "SF419", "a -> a"),
+        ("{home: {flat: 50%, house: 50%}, a: {given: home, flat: 1}}", "SF419", "'home' may be 'house'"),
+        ("{home: {flat: 50%, house: 50%}, a: {given: home, flt: 1, else: 2}}", "SF419", "never 'flt'"),
+        ("{age: 1..9, a: {given: age, old: 1}}", "SF419", "cases are words"),
+        ("{a: {given: nothing, ..3: 1}}", "SF407", "no trait 'nothing'"),
+        ("{age: 1..9, a: {given: age}}", "SF305", "needs cases"),
+        ("{age: 1..9, a: {given: age, 9..3: 1}}", "SF305", "down to 3"),
+    ):
+        plan, problems = checked(f"population: {{personas: {{one: {{traits: {traits}}}}}}}\n")
+        assert plan is None
+        assert [p.code for p in problems] == [code], traits
+        assert says in problems[0].message
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["/etc", "../up", "a/../../b", "~/x", "C:\\x", "\\\\host\\x", ".simflow", "a/.simflow/b", '"a\\tb"', '"a\\x00b"', "a\\..\\..\\b"],
+)
+def test_outputs_cannot_leave_the_project(checked, folder):
+    plan, problems = checked(f"outputs: {{folder: {folder}}}\n")
+    assert plan is None
+    assert codes(problems) == ["SF422"]
+
+
+def test_outputs_are_tables_by_name_in_a_folder_of_the_project(cell, checked):
+    made = cell("outputs: [measures, edges]\n").outputs
+    assert (made.tables, made.folder, made.format, made.report) == (("measures", "edges"), "outputs", "csv", True)
+    assert cell("outputs: {folder: ./a//b/}\n").outputs.folder == "a/b"
+    assert cell("about: None.\n").outputs is None
+    _, problems = checked("outputs: [measurs]\n")
+    assert problems[0].hint == "did you mean 'measures'?"
+
+
+def test_the_tables_that_outputs_may_name_are_those_that_there_are():
+    from simflow import episode, features
+
+    assert set(features.TABLES) == {*episode.TABLES, "measures"}
+
+
+def test_entities_have_kinds_that_relations_are_towards(cell, checked):
+    made = cell(
+        "extract:\n  entities: {place: [harbour, old town], organisation: {about: A., names: {water company: [utility], city hall: }}}\n"
+        "  relations: {trust: {on: organisation}, liking: {on: place}}\n"
     )
-    assert [(p.code, p.hint) for p in problems] == [
-        ("SF501", "make it personas of their own, each with its distribution"),
-        ("SF301", "all tables are always written, as Parquet and by dbt; there is nothing to choose yet"),
-        ("SF301", "entities are agents and topics; there are no other kinds yet"),
+    assert [(k.name, [(e.name, e.words) for e in k.entities]) for k in made.extract.entities] == [
+        ("place", [("harbour", ()), ("old town", ())]),
+        ("organisation", [("water company", ("utility",)), ("city hall", ())]),
     ]
+    assert [s.name for s in made.subjects] == ["tariff", "harbour", "old town", "water company", "city hall"]
+    for part, code in (
+        ("{relations: {trust: {on: organistion}}}", "SF420"),
+        ("{entities: {place: [tariff]}, relations: {liking: {on: place}}}", "SF421"),
+        ("{entities: {place: [harbour], port: [harbour]}, relations: {a: {on: place}, b: {on: port}}}", "SF421"),
+        ("{entities: {topic: [harbour]}, relations: {liking: {on: topic}}}", "SF421"),
+        ("{entities: {place: []}, relations: {a: {on: place}}}", "SF302"),
+        ("{entities: {place: [a, a]}, relations: {a: {on: place}}}", "SF302"),
+        ("{entities: {place: [a]}, relations: {a: {on: place, about: topic}}}", "SF414"),
+    ):
+        _, problems = checked(f"extract: {part}\n")
+        assert code in codes(problems), part
+    plan, problems = checked("extract: {entities: {place: [harbour]}}\n")
+    assert plan is not None
+    assert codes(problems) == ["SF808"]

@@ -11,7 +11,6 @@ from simflow.plan.address import slug
 from simflow.plan.remembering import Extract, Memory, Models
 from simflow.plan.society import Clock, Dynamics, Event, Language, Network, Person, Persona, Platform, Topic, Voice
 
-
 ENTITY_SCALE = ("speaks against", "is unsure about", "speaks for")
 """The verbs of -1, 0 and +1 towards an entity."""
 
