@@ -71,7 +71,7 @@ def test_a_leak_would_be_counted(known, asked):
 
 
 def test_the_graph_answers_what_vectors_cannot(run, words):
-    report = evaluate(run, questions=12, budgets=True, embedder=words)
+    report = evaluate([run], questions=12, budgets=True, embedder=words)
     own = {arm: report["arms"][arm]["classes"]["own_relation"]["value"] for arm in report["arms"]}
     assert own["hybrid"] > own["vectors"]
     assert report["targets"]["leaks"]["met"]

@@ -75,7 +75,6 @@ class Asker:
         self._lock = threading.Lock()
         self._for: tuple[str, int] | None = None
         self._view: Any = None
-        self._record: Any = None
 
     def recall(self, home: Path, record: RunRecord, question: Question) -> Answer:
         """The memory block that the agent would be given."""
@@ -90,21 +89,15 @@ class Asker:
 
     def beliefs(self, home: Path, record: RunRecord, question: Question) -> Beliefs:
         """Each belief about the agent as of the tick, with its edges, statements and raw events."""
-        from simflow.memory import explain  # noqa: PLC0415 - brings numpy and pyarrow
-
         with self._lock:
             try:
                 view = self._open(home, record, question)
-                data = view.run
-                if self._record is None:
-                    tables = (data.agents(), data.table("episodes"), data.table("claims"), data.table("edges"))
-                    self._record = explain.Record.of(data.cell, *tables)
-                tick = data.end if question.tick is None else min(question.tick, data.end)
-                found = [explain.explain(self._record, slot, tick) for slot in explain.slots_of(self._record, question.agent)]
+                end = view.as_of
+                found = view.beliefs(question.agent, tick=end if question.tick is None else min(question.tick, end))
                 changes = {held.valid_from for e in found for held in e.edges} | {
                     h.valid_to for e in found for h in e.edges if h.valid_to is not None
                 }
-                return Beliefs(question, found, data.end, tuple(sorted(changes)))
+                return Beliefs(question, found, end, tuple(sorted(changes)))
             except (SimflowError, OSError, KeyError, ValueError) as error:
                 return Beliefs(question, trouble=said(error))
 
@@ -114,7 +107,7 @@ class Asker:
     def close(self) -> None:
         """Let go of what was read."""
         with self._lock:
-            self._for = self._view = self._record = None
+            self._for = self._view = None
 
     def _open(self, home: Path, record: RunRecord, question: Question) -> Any:
         from simflow import memory  # noqa: PLC0415 - brings numpy, pyarrow and the sentence model
@@ -122,7 +115,7 @@ class Asker:
 
         key = (str(record.path), question.windows)
         if self._for != key:
-            self._for, self._view, self._record = None, None, None
+            self._for, self._view = None, None
             self._view = memory.open(Store(home).open(record))
             self._for = key
         return self._view

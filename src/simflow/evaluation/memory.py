@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simflow.evaluation import reader
+from simflow.evaluation import confidence, reader
 from simflow.evaluation.corpus_scores import wilson
 from simflow.evaluation.questions import CLASSES, Known, Question, build
 from simflow.memory.block import Block
@@ -37,7 +37,10 @@ TARGETS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One question under one arm. score: 0..1. future, secret: episodes in the block that the viewer cannot know."""
+    """One question under one arm. score: 0..1. future, secret: episodes in the block that the viewer cannot know.
+
+    alone: the score if only the lines of relations are read, so that what extraction made of the words is seen apart; None where nobody reads.
+    """
 
     question: Question
     arm: str
@@ -46,10 +49,11 @@ class Result:
     tokens: int
     future: int
     secret: int
+    alone: float | None = None
 
 
 def evaluate(
-    run: RunData,
+    runs: Sequence[RunData],
     *,
     questions: int = 40,
     seed: int = 0,
@@ -57,33 +61,47 @@ def evaluate(
     embedder: Embedder | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Build the questions of a run and put them to its memory, arm by arm.
+    """Build the questions of some runs of one scenario and put them to their memories, arm by arm.
 
-    questions: of each class, at most. budgets: also ask a part of them under smaller and larger budgets. Raises NotFound for an empty run, and
-    what the facade raises. The result is plain JSON values.
+    questions: of each class, at most, over all runs together. budgets: also ask a part of them under smaller and larger budgets. Raises NotFound
+    for an empty run, and what the facade raises. The result is plain JSON values: figures over all questions, and `runs` with those of each.
     """
-    known, view = Known(run), MemoryView(run, embedder=embedder)
-    asked = build(known, questions, seed)
+    share = -(-questions // len(runs))
     results: list[Result] = []
+    parts: list[dict[str, Any]] = []
     spent: Counter[str] = Counter()
-    for done, question in enumerate(asked):
-        for arm in ARMS:
-            began = time.process_time()
-            block = ask(view, question, replace(run.cell.memory, mode=arm, scope=question.scope))  # type: ignore[arg-type]
-            spent[arm] += time.process_time() - began  # type: ignore[assignment]
-            results.append(judge(question, arm, block, known))
-        if progress is not None:
-            progress(done + 1, len(asked))
+    tight: dict[str, dict[str, list[Result]]] = {}
+    marks: list[confidence.Mark] = []
+    for number, run in enumerate(runs):
+        known, view = Known(run), MemoryView(run, embedder=embedder)
+        asked = build(known, share, seed)
+        found: list[Result] = []
+        for done, question in enumerate(asked, 1):
+            for arm in ARMS:
+                began = time.process_time()
+                block = ask(view, question, replace(run.cell.memory, mode=arm, scope=question.scope))  # type: ignore[arg-type]
+                spent[arm] += time.process_time() - began  # type: ignore[assignment]
+                found.append(judge(question, arm, block, known))
+            if progress is not None:
+                progress(number * len(asked) + done, len(runs) * len(asked))
+        if budgets:
+            _ask_tight(view, known, asked, tight, -(-40 // len(runs)))
+        marks += confidence.marks(run)
+        results += found
+        hybrid = {kind: figure(rows) for kind, rows in _by_class(r for r in found if r.arm == "hybrid").items()}
+        parts.append({"run": run.record.id, "ticks": run.end, "episodes": len(known.episodes), "n": len(asked), "hybrid": hybrid})
+    asked_all = [r.question for r in results if r.arm == "hybrid"]
     report: dict[str, Any] = {
-        "run": run.record.id,
-        "ticks": run.end,
-        "episodes": len(known.episodes),
-        "n": len(asked),
-        "per_class": dict(Counter(q.kind for q in asked)),
-        "labels": {kind: dict(Counter(str(q.label) for q in asked if q.kind == kind)) for kind in RELATIONAL[:4]},
+        "runs": parts,
+        "episodes": sum(p["episodes"] for p in parts),
+        "n": len(asked_all),
+        "per_class": dict(Counter(q.kind for q in asked_all)),
+        "labels": {kind: dict(Counter(str(q.label) for q in asked_all if q.kind == kind)) for kind in RELATIONAL[:4]},
         "arms": {arm: _arm([r for r in results if r.arm == arm], spent[arm]) for arm in ARMS},
+        "beliefs_alone": {kind: _alone([r for r in results if r.arm == "hybrid" and r.question.kind == kind]) for kind in RELATIONAL[:4]},
         "traps": _traps([r for r in results if r.arm == "hybrid"]),
-        "budgets": _budgets(view, known, asked) if budgets else {},
+        "budgets": {size: {kind: figure(rows) for kind, rows in row.items()} for size, row in tight.items()},
+        "confidence": confidence.report(marks),
     }
     report["targets"] = _targets(report["arms"])
     report["verdict"] = _verdict(results, report["arms"])
@@ -103,7 +121,11 @@ def judge(question: Question, arm: str, block: Block, known: Known) -> Result:
     seen = set(known.witness.seen(question.viewer).before(question.tick).tolist())
     secret = len(shown - seen) if question.scope == "witnessed" else 0
     score, answered = _score(question, block, known)
-    return Result(question, arm, score, answered, block.tokens, future, secret)
+    alone = None
+    if question.label is not None:
+        beliefs = replace(block, lines=tuple(line for line in block.lines if line.kind == "relation"))
+        alone = float(reader.answer(question, beliefs, known) == question.label)
+    return Result(question, arm, score, answered, block.tokens, future, secret, alone)
 
 
 def _score(question: Question, block: Block, known: Known) -> tuple[float, bool]:
@@ -123,16 +145,24 @@ def _score(question: Question, block: Block, known: Known) -> tuple[float, bool]
 
 
 def _arm(results: Sequence[Result], seconds: float) -> dict[str, Any]:
-    by_class: dict[str, list[Result]] = defaultdict(list)
-    for result in results:
-        by_class[result.question.kind].append(result)
     return {
-        "classes": {kind: figure(by_class[kind]) for kind in CLASSES if by_class[kind]},
+        "classes": {kind: figure(rows) for kind, rows in _by_class(results).items()},
         "future_leaks": sum(r.future for r in results),
         "witness_leaks": sum(r.secret for r in results),
         "tokens": round(sum(r.tokens for r in results) / len(results), 1) if results else 0,
         "cpu_ms": round(1000 * seconds / len(results), 2) if results else 0,
     }
+
+
+def _by_class(results: Iterable[Result]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        found[result.question.kind].append(result)
+    return {kind: found[kind] for kind in CLASSES if kind in found}
+
+
+def _alone(results: Sequence[Result]) -> dict[str, Any] | None:
+    return figure([replace(r, score=r.alone) for r in results if r.alone is not None]) if results else None
 
 
 def figure(results: Sequence[Result]) -> dict[str, Any]:
@@ -155,11 +185,10 @@ def _traps(results: Sequence[Result]) -> dict[str, Any]:
     return {trap: figure(rows) for trap, rows in sorted(found.items())}
 
 
-def _budgets(view: MemoryView, known: Known, asked: Sequence[Question]) -> dict[str, Any]:
+def _ask_tight(view: MemoryView, known: Known, asked: Sequence[Question], found: dict[str, dict[str, list[Result]]], most: int) -> None:
     base = view.cell.memory
     whole = base.persona_tokens + base.relation_tokens + base.episode_tokens
-    found: dict[str, Any] = {}
-    some = {kind: [q for q in asked if q.kind == kind][:40] for kind in ("topical", "own_relation", "stance_now")}
+    some = {kind: [q for q in asked if q.kind == kind][:most] for kind in ("topical", "own_relation", "stance_now")}
     for budget in BUDGETS:
         share = budget / whole
         memory = replace(
@@ -169,12 +198,10 @@ def _budgets(view: MemoryView, known: Known, asked: Sequence[Question]) -> dict[
             relation_tokens=int(base.relation_tokens * share),
             episode_tokens=int(base.episode_tokens * share),
         )
-        row = {}
         for kind, questions in some.items():
-            if questions:
-                row[kind] = figure([judge(q, "hybrid", ask(view, q, replace(memory, scope=q.scope)), known) for q in questions])  # type: ignore[arg-type]
-        found[str(budget)] = row
-    return found
+            judged = [judge(q, "hybrid", ask(view, q, replace(memory, scope=q.scope)), known) for q in questions]  # type: ignore[arg-type]
+            if judged:
+                found.setdefault(str(budget), {}).setdefault(kind, []).extend(judged)
 
 
 def _targets(arms: dict[str, Any]) -> dict[str, Any]:

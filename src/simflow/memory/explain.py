@@ -63,7 +63,7 @@ class Explanation:
     """What an agent believes on one thing at one tick, and how the memory knows.
 
     kind, of, on, about: the relation in readable ids. belief: one sentence. edges: newest first. outvoted: statements that turned nothing.
-    waiting: episodes of the agent that no batch had read at `known_at`.
+    waiting: episodes of the agent that no batch had read at `known_at`. scale: what -1, 0 and +1 mean here; empty where they mean nothing.
     """
 
     kind: str
@@ -79,6 +79,7 @@ class Explanation:
     outvoted: tuple[Source, ...] = ()
     waiting: int = 0
     half_life: int = 0
+    scale: tuple[str, str, str] = ("", "", "")
 
     def plain(self) -> dict[str, Any]:
         """As JSON values."""
@@ -145,6 +146,7 @@ def explain(record: Record, slot: Slot, as_of: int, known_at: int | None = None)
         outvoted=tuple(_source(c, episodes, as_of, record.cell.extract.evidence_half_life, "outvoted") for c in sorted(rest, key=_when)),
         waiting=_waiting(record, slot.of, known),
         half_life=record.cell.extract.evidence_half_life,
+        scale=("", "", "has moved") if slot.kind == "influence" else tuple(says(record.cell, slot, sign) for sign in (-1, 0, 1)),  # type: ignore[arg-type]
     )
 
 
@@ -163,10 +165,13 @@ def _belief(name: str, of: str, slot: Slot, now: Held | None, as_of: int, record
     about = f" about {slot.about}" if slot.about else ""
     if now is None:
         return f"{name} (@{of}): nothing is known of {slot.kind} on {on}{about} at tick {as_of}."
-    times = "one statement" if now.count == 1 else f"{now.count} statements"
-    return (
-        f"{name} (@{of}) {now.says} {on}{about} at tick {as_of}, since tick {now.valid_from}: {times}, the newest at tick {now.last_seen}."
-    )
+    times = f"one statement at tick {now.last_seen}" if now.count == 1 else f"{now.count} statements, the newest at tick {now.last_seen}"
+    return f"{name} (@{of}) {now.says} {on}{about} at tick {as_of}, since tick {now.valid_from}: {times}."
+
+
+def counted(count: int, what: str) -> str:
+    """`1 statement`, `2 statements`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _held(record: Record, slot: Slot, edge: Edge, cited: Sequence[Claim], episodes: Mapping[int, dict[str, Any]], as_of: int) -> Held:

@@ -255,6 +255,12 @@ class MemoryView:
         slot = find_slot(self._record, who, topic=topic, towards=None if towards is None else self.agent(towards), kind=kind)
         return explaining.explain(self._record, slot, now, known)
 
+    def beliefs(self, agent: int | str, *, tick: int | None = None, known_at: int | None = None) -> list[Explanation]:
+        """Why an agent believes each thing that it was ever believed to believe, opinions first; what is not in force at the tick is among them."""
+        who, now = self.agent(agent), self._tick(tick)
+        known = min(self.as_of, self.as_of if known_at is None else known_at)
+        return [explaining.explain(self._record, slot, now, known) for slot in explaining.slots_of(self._record, who)]
+
     def snapshot(self) -> Any:
         """The LanceDB table as of the last window that ends by `as_of`, read-only: for whoever wants to search it directly."""
         done = self.run.until(self.as_of)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable
 from html import escape
 
-from simflow.memory.explain import Explanation, Held, Source
+from simflow.memory.explain import Explanation, Held, Source, counted
 
 _WIDTH, _HEIGHT = 960, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 150, 24, 64, 52
 _COLOURS = {-1: "#c2410c", 0: "#6b7280", 1: "#0f766e"}
 
 
-def svg(explanation: Explanation, scale: Sequence[str] = ("against", "neutral", "for"), end: int | None = None) -> str:
+def svg(explanation: Explanation, end: int | None = None) -> str:
     """The picture as an SVG document.
 
-    scale: names of -1, 0 and +1. end: last tick of the axis (None: the tick asked about, or the newest evidence). Text from episodes is escaped.
+    end: last tick of the axis (None: the tick asked about, or the newest evidence). Text from episodes is escaped.
     """
     sources = [s for held in explanation.edges for s in held.evidence] + list(explanation.outvoted)
     ticks = [int(s.episode.get("tick", 0)) for s in sources]
@@ -30,18 +31,21 @@ def svg(explanation: Explanation, scale: Sequence[str] = ("against", "neutral", 
         return _TOP + (1 - value) / 2 * (_HEIGHT - _TOP - _BOTTOM)
 
     body: list[str] = []
-    for value, name in zip((-1, 0, 1), scale, strict=True):
+    for value, name in zip((-1, 0, 1), explanation.scale, strict=True):
         body.append(f'<line x1="{_LEFT}" y1="{y(value):.1f}" x2="{_WIDTH - _RIGHT}" y2="{y(value):.1f}" stroke="#d1d5db"/>')
         body.append(f'<text x="{_LEFT - 10}" y="{y(value) + 4:.1f}" text-anchor="end" fill="{_COLOURS[value]}">{escape(name)}</text>')
     body += [
         f'<text x="{x(tick):.1f}" y="{_HEIGHT - 28}" text-anchor="middle" fill="#6b7280">{tick}</text>' for tick in _marks(first, last)
     ]
+    body.append(f'<text x="{_LEFT - 10}" y="{_HEIGHT - 28}" text-anchor="end" fill="#6b7280">tick</text>')
     body += _bands(explanation.edges, last, x, y)
     asked = x(explanation.as_of)
+    # Near an edge of the picture the words lean inwards.
+    anchor = "end" if asked > _WIDTH - 80 else "start" if asked < _LEFT + 60 else "middle"
     body.append(
         f'<line x1="{asked:.1f}" y1="{_TOP - 10}" x2="{asked:.1f}" y2="{_HEIGHT - _BOTTOM + 8}" stroke="#111827" stroke-dasharray="4 3"/>'
     )
-    body.append(f'<text x="{asked:.1f}" y="{_TOP - 14}" text-anchor="middle" fill="#111827">tick {explanation.as_of}</text>')
+    body.append(f'<text x="{asked:.1f}" y="{_TOP - 14}" text-anchor="{anchor}" fill="#111827">asked at tick {explanation.as_of}</text>')
     body += [_dot(source, x(int(source.episode.get("tick", 0))), y(source.value)) for source in sources]
     return "\n".join(
         (
@@ -60,18 +64,22 @@ def svg(explanation: Explanation, scale: Sequence[str] = ("against", "neutral", 
 def _bands(edges: Iterable[Held], last: int, x: object, y: object) -> list[str]:
     assert callable(x)
     assert callable(y)
-    found = []
+    shown = sorted((h for h in edges if h.status != "retracted"), key=lambda h: h.valid_from)
+    found = [
+        f'<line x1="{x(b.valid_from):.1f}" y1="{y(a.value):.1f}" x2="{x(b.valid_from):.1f}" y2="{y(b.value):.1f}" stroke="#d1d5db" stroke-width="2"/>'
+        for a, b in itertools.pairwise(shown)
+    ]
     for held in edges:
         stop = last if held.valid_to is None else held.valid_to
         if held.status == "retracted" or stop < held.valid_from:
             continue
         sign = (held.value > 0) - (held.value < 0)
-        faded = "0.45" if held.status == "later" else "1"
+        faded = "0.25" if held.status == "later" else "0.5"
         width = max(x(stop) - x(held.valid_from), 2)
         found.append(
             f'<rect x="{x(held.valid_from):.1f}" y="{y(held.value) - 5:.1f}" width="{width:.1f}" height="10" rx="3" '
             f'fill="{_COLOURS[sign]}" fill-opacity="{faded}"><title>{escape(held.says)}: tick {held.valid_from} to '
-            f"{'now' if held.valid_to is None else held.valid_to}, {held.count} statements</title></rect>"
+            f"{'now' if held.valid_to is None else held.valid_to}, {counted(held.count, 'statement')}</title></rect>"
         )
     return found
 
@@ -82,10 +90,10 @@ def _dot(source: Source, x: float, y: float) -> str:
     words = f"{source.episode.get('episode')} at tick {source.episode.get('tick')}: {source.episode.get('sentence', '')}"
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2.5 + 3.5 * source.confidence:.1f}" fill="{fill}" stroke="{_COLOURS[sign]}" '
-        f'fill-opacity="0.85"><title>{escape(words)} (confidence {source.confidence:.2f})</title></circle>'
+        f'stroke-width="1.5"><title>{escape(words)} (confidence {source.confidence:.2f})</title></circle>'
     )
 
 
 def _marks(first: int, last: int) -> list[int]:
     step = next((s for k in range(9) for s in (10**k, 2 * 10**k, 5 * 10**k) if (last - first) / s <= 8), 1)
-    return [t for t in range(first - first % step, last + 1, step) if t >= first]
+    return list(range(-(-first // step) * step, last + 1, step))
