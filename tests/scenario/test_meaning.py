@@ -73,7 +73,7 @@ def test_the_scenarios_own_defaults_fit_each_other(checked):
 
 
 def test_an_event_in_the_last_window_is_a_warning_only(checked):
-    plan, problems = checked("events: {late: {at: 470, post: A.}}\n")
+    plan, problems = checked("events: {late: {at: 470, post: A., stance: 0}}\n")
     assert plan is not None
     assert codes(problems) == ["SF803"]
 
@@ -231,3 +231,35 @@ def test_entities_have_kinds_that_relations_are_towards(cell, checked):
     plan, problems = checked("extract: {entities: {place: [harbour]}}\n")
     assert plan is not None
     assert codes(problems) == ["SF808"]
+
+
+def test_wordings_that_equations_cannot_tell_apart_are_a_warning(checked):
+    base = "events: {rise: {at: 1d, post: First., stance: 0.2}}\nexperiment: {variants: {a: {}, b: {events.rise.post: Second.}}}\n"
+    _, problems = checked(base)
+    assert [(p.code, p.span.line) for p in problems] == [("SF813", 4)]
+    assert "words alone move nobody" in problems[0].message
+    assert not checked(base.replace("Second.", "Second., events.rise.stance: 0.4"))[1]
+    assert not checked(base + "models: {engine: llm, model: gpt-4o-mini}\n")[1]
+
+
+def test_a_post_without_a_stance_is_a_warning_unless_its_author_has_one(checked):
+    voices = "population: {voices: {council: {stance: {tariff: 0.5}}, watch: {}}}\n"
+    _, problems = checked(
+        voices + "events: {a: {at: 1d, by: council, post: A.}, b: {at: 1d, by: watch, post: B.}, c: {at: 1d, post: C.}}\n"
+    )
+    assert [p.code for p in problems] == ["SF813", "SF813"]
+    assert ["'b'" in problems[0].message, "'c'" in problems[1].message] == [True, True]
+
+
+def test_what_a_platform_does_not_offer_needs_no_settings(checked):
+    _, problems = checked("platform: {rates: {report: 10%, like: 20%}, hide_after: 3, groups: {all: {share: 50%}}, trend_span: 2d}\n")
+    assert sorted(codes(problems)) == ["SF808"] * 4
+    assert not checked("platform: {actions: [post, report, group, trend], hide_after: 3, groups: {all: {share: 50%}}, trend_span: 2d}\n")[1]
+
+
+def test_groups_have_people_who_exist(checked):
+    _, problems = checked(
+        "population: {personas: {pensioner: {}}, voices: {council: {}}}\n"
+        "platform: {actions: [group], groups: {a: {personas: [pensionr]}, b: {agents: [council]}, c: {agents: [nobody]}}}\n"
+    )
+    assert codes(problems) == ["SF403", "SF404", "SF404"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from simflow.plan import distributions
 from simflow.plan.study import Cell
@@ -23,18 +23,18 @@ def revive(data: Mapping[str, Any]) -> Cell:
 def _value(kind: Any, value: Any) -> Any:
     if value is None or kind is Any:
         return value
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Mapping and isinstance(value, Mapping):  # its keys are names, `=` among them
+        return {k: _value(inside[1], v) for k, v in value.items()}
     if isinstance(value, Mapping) and "=" in value:
         return _record(getattr(distributions, str(value["="])), value)
     if dataclasses.is_dataclass(kind):
         return _record(kind, value)
-    origin, inside = get_origin(kind), get_args(kind)
     if origin in {Union, types.UnionType}:
         return _value(next(k for k in inside if k is not type(None)), value)
     if origin is tuple:
         each = (inside[0] for _ in value) if inside[-1] is Ellipsis else iter(inside)
         return tuple(_value(k, v) for k, v in zip(each, value, strict=True))
-    if origin is not None and origin is not Literal and isinstance(value, Mapping):
-        return {k: _value(inside[1], v) for k, v in value.items()}
     return float(value) if kind is float else value
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from simflow.plan import Cell
 from simflow.scenario.build import build
+from simflow.scenario.build.events import equations
 from simflow.scenario.compose import Composer, Filler
 from simflow.scenario.kinds import Reader, shown
 from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, at, plain
@@ -51,6 +52,7 @@ def cells(tree: Table, folder: Path, reader: Reader) -> list[Cell]:
             made += [dataclasses.replace(cell, seed=cell.seed + n) for n in range(repeats)]
     _unused(tree, used, problems)
     _names(tree, made, problems)
+    _worded(dict(variants), made, problems)
     return made
 
 
@@ -102,6 +104,22 @@ def _unused(tree: Table, used: set[str], problems: list[Problem]) -> None:
             if entry.name not in used:
                 text = f"the variable '{entry.name}' is never used"
                 problems.append(Problem("SF806", text, entry.key.span, f"write ${{{entry.name}}} where it should stand", "warning"))
+
+
+def _worded(variants: dict[str, list[Entry]], made: list[Cell], problems: list[Problem]) -> None:
+    # Two wordings of one announcement are a natural thing to compare, and one that equations cannot tell apart.
+    told = set()
+    for cell in made:
+        first = {e.name: e for e in made[0].events}
+        for event in cell.events:
+            same = first.get(event.name, event)
+            worded = event.text != same.text and event == dataclasses.replace(same, text=event.text) and event.verb in {"post", "broadcast"}
+            change = next((e for e in variants.get(cell.variant, ()) if e.name.startswith(f"events.{event.name}.")), None)
+            if worded and change is not None and (cell.variant, event.name) not in told and equations(cell):
+                told.add((cell.variant, event.name))
+                text = f"'{cell.variant}' changes the words of '{event.name}' and not its stance, and words alone move nobody"
+                hint = f"add `events.{event.name}.stance:`, or let a model speak for residents (`models.engine: llm`)"
+                problems.append(Problem("SF813", text, change.key.span, hint, "warning"))
 
 
 def _names(tree: Table, made: list[Cell], problems: list[Problem]) -> None:

@@ -73,6 +73,7 @@ def build(tree: Table, folder: Path, reader: Reader, *, variant: str = "base", s
     cell = mixed(context, cell)
     installed(context, cell)
     refuse(context, cell)
+    events.weigh(context, cell)
     return cell
 
 

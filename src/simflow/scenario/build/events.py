@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simflow.plan import Audience, Event, Feed, Trigger
+from simflow.plan import Audience, Cell, Event, Feed, Trigger
 from simflow.scenario.build import platform
 from simflow.scenario.build.context import Context
 from simflow.scenario.keys.events import VERBS
@@ -86,6 +86,24 @@ def _message(context: Context, section: Section, text: str) -> dict[str, Any]:
     if stance is None and speaker is not None and topic is not None:
         stance = _stance_of(context, speaker, topic)
     return {"by": speaker, "text": text, "topic": topic, "stance": stance, "to": _audience(context, section.get("to"))}
+
+
+def weigh(context: Context, cell: Cell) -> None:
+    """Warn of posts that say nothing to residents whom equations move: those read a stance, never words."""
+    named = context.root.get("events")
+    voices = {v.name for v in cell.voices}
+    if not isinstance(named, Named) or not equations(cell):
+        return
+    for event in cell.events:
+        speaks = event.by in voices if event.by else "by" not in named[event.name]
+        if event.verb in {"post", "broadcast"} and event.topic and event.stance is None and speaks:
+            text = f"nothing says where '{event.name}' stands on {event.topic}: it counts as undecided (0), whatever its words are"
+            context.reader.warn("SF813", text, named.key(event.name), "give the event a `stance:` from -1 to 1, or its voice one")
+
+
+def equations(cell: Cell) -> bool:
+    """Whether equations move some of the residents."""
+    return any((p.engine or cell.models.engine) == "builtin" for p in cell.personas)
 
 
 def guess_topic(context: Context, text: str) -> str | None:

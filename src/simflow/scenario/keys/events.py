@@ -113,7 +113,13 @@ EVENT = Fields(
             "the topic whose words the text has, else the first",
         ),
         Key(
-            "stance", Number(-1.0, 1.0), "What the post says about it, -1 to 1.", "0.6", "events.stance", _EVENTS, "the stance of the voice"
+            "stance",
+            Number(-1.0, 1.0),
+            "What the post says about it, -1 to 1; equations read this and no words.",
+            "0.6",
+            "events.stance",
+            _EVENTS,
+            "the stance of the voice, else 0",
         ),
         Key("to", AUDIENCE, "Whom a broadcast reaches.", "{personas: [pensioner]}", "events.to", _EVENTS, "everybody"),
         Key(
