@@ -31,11 +31,11 @@ VILLAGE = """\
 scenario: village
 topics: {square: A plan to pave the village square.}
 population:
-  agents: 60
+  agents: 20
   personas:
     farmer: {share: 50%, stance: {square: -0.5 ± 0.3}}
     baker: {share: 50%, stance: {square: 0.5 ± 0.3}}
-clock: {ticks: 160, window: 20}
+clock: {ticks: 70, window: 10}
 extract: {every: 10}
 events:
   plan: {at: 5, post: The square will be paved in May.}
@@ -47,7 +47,7 @@ experiment:
     early: {events.plan.at: 2}
     harsh: {events.plan.post: "The square will be paved, whoever likes it or not."}
 """
-CELLS, WINDOWS, TOGETHER = 6, 8, 3
+CELLS, WINDOWS, TOGETHER = 6, 7, 3
 """TOGETHER: runs that a worker does side by side."""
 
 CONFIG = """\

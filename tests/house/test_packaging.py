@@ -3,42 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-import sysconfig
-import venv
 import zipfile
-
-import pytest
-
-
-@pytest.fixture(scope="module")
-def wheel(root, tmp_path_factory):
-    out = tmp_path_factory.mktemp("dist")
-    # --no-isolation: the build backend is among the pinned packages, so that nothing is fetched here.
-    done = subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(root)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    (built,) = out.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """A fresh environment with the wheel in it; the pinned packages are lent to it by path, simflow's own sources are not."""
-    folder = tmp_path_factory.mktemp("env")
-    venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", "--quiet", str(wheel)], check=True
-    )
-    (site,) = (folder / "lib").glob("python3.*/site-packages")
-    # A path in a .pth file is searched, but the .pth files in it (the editable install among them) are not read.
-    (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
-    return folder / "bin"
 
 
 def run(*argv, cwd):

@@ -22,12 +22,12 @@ extract: {every: 5}
 """
 
 
-def dg(folder: Path, *arguments: str, **environment: str) -> str:
+def dg(folder: Path, *arguments: str, python: Path = Path(sys.executable), **environment: str) -> str:
     place = folder / ".dagster"
     place.mkdir(exist_ok=True)
     (place / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     done = subprocess.run(
-        [SCRIPTS / "dg", *arguments],
+        [python, SCRIPTS / "dg", *arguments],
         cwd=folder,
         env={k: v for k, v in os.environ.items() if k != "SIMFLOW_HOME"} | {"DAGSTER_HOME": str(place), **environment},
         capture_output=True,
@@ -60,17 +60,23 @@ def scratch(tmp_path_factory) -> Path:
     return project
 
 
-def test_four_lines_add_a_scenario_to_another_project_and_its_windows_can_be_launched(scratch):
-    here = {"PYTHONPATH": str(scratch / "src")}
+def test_four_lines_and_the_wheel_add_a_scenario_to_another_project_whose_windows_can_be_launched(scratch, installed):
+    here = {"python": installed / "python", "PYTHONPATH": str(scratch / "src"), "PATH": f"{installed}:{SCRIPTS}:{os.environ['PATH']}"}
+    assert "All definitions loaded successfully" in dg(scratch, "check", "defs", **here)
     listed = dg(scratch, "list", "defs", "--json", **here)
     assert all(f"simulations/village/{name}" in listed for name in ("plan", "episodes", "vectors", "edges", "personas", "snapshot"))
-    dg(scratch, "launch", "--assets", "group:simulations_village", "--partition-range", "base-s1|000...base-s1|001", **here)
+    assert materialized(scratch, here, "--partition", "base-s1|000") == {"base-s1|000"}
+    assert materialized(scratch, here, "--partition-range", "base-s1|000...base-s1|001") == {"base-s1|000", "base-s1|001"}
+    assert len(list((scratch / ".simflow" / "runs" / "village").iterdir())) == 1
+
+
+def materialized(project: Path, here: dict, *what: str) -> set[str]:
+    """Launch some partitions; all that are there then."""
+    dg(project, "launch", "--assets", "group:simulations_village", *what, **here)
     import dagster
 
-    with dagster.DagsterInstance.from_config(str(scratch / ".dagster")) as instance:
-        done = instance.get_materialized_partitions(dagster.AssetKey(["simulations", "village", "snapshot"]))
-    assert done == {"base-s1|000", "base-s1|001"}
-    assert len(list((scratch / ".simflow" / "runs" / "village").iterdir())) == 1
+    with dagster.DagsterInstance.from_config(str(project / ".dagster")) as instance:
+        return instance.get_materialized_partitions(dagster.AssetKey(["simulations", "village", "snapshot"]))
 
 
 def test_a_mistake_in_defs_yaml_is_named_with_its_line(scratch):
