@@ -97,7 +97,7 @@ def train() -> dict[str, Matrix]:
             made = sample(code, "train", TEXTS, 11 + turn)
             names = [(t.name, *t.words) for t in made.topics]
             posts = [features.stance(text, lexicon, names[k]) for text, k in zip(made.posts, made.topic.tolist(), strict=True)]
-            own = [features.stance(text, lexicon, names[k]) for text, k in zip(made.replies, made.topic.tolist(), strict=True)]
+            own = [features.stance(features.body(text, lexicon, names[k]), lexicon, names[k]) for text, k in zip(made.replies, made.topic.tolist(), strict=True)]
             said = [features.answer(text, lexicon) for text in made.replies]
             replies.append((own, said, posts, made))
             first["stance"].append(_heard(posts, made.stance))
@@ -113,7 +113,8 @@ def train() -> dict[str, Matrix]:
             model.joint(_odds(half, "stance", o), _odds(half, "answer", s), _odds(half, "stance", p), (_value(half, o), _value(half, p)))
             for o, s, p in zip(own, said, posts, strict=True)
         ]
-        relation.append((np.array([r for r, _ in pairs]), made.relation))
+        known = [i for i, (o, p) in enumerate(zip(own, posts, strict=True)) if o.heard and p.heard]
+        relation.append((np.array([pairs[i][0] for i in known]), made.relation[known]))
         reply.append((np.array([r for _, r in pairs]), made.reply_stance))
     return {**weights, "relation": fit(*_joined(relation)), "reply": fit(*_joined(reply))}
 

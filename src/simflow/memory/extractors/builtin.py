@@ -28,7 +28,9 @@ CAMP = ((2 * BANNER, 0.95), (BANNER, 0.92), (2, 0.8), (1, 0.74))
 abstains, because both camps say such words of each other."""
 LONG = 60
 """Words from which on an answer that does not begin with agreement is taken to argue against what it answers: ARGUES is how sure that is."""
-ARGUES = 0.7
+ARGUES = 0.85
+PLAIN = 0.9
+"""How sure an answer must be where nothing is known of what it is about."""
 _EVEN = np.full(3, 1 / 3)
 _HANDLE = re.compile(r"\s*\.?@([\w.\-]+)")
 _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")
@@ -36,13 +38,14 @@ _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")
 
 class Judgement(NamedTuple):
     """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue
-    at all; whether it is a camp's word."""
+    at all; whether knowledge of the
+    setting stands behind it (a camp's word, a long answer) and not the sentence alone."""
 
     odds: npt.NDArray[np.float64]
     strength: float
     quote: str | None
     heard: bool
-    camp: bool = False
+    known: bool = False
 
     @property
     def label(self) -> int:
@@ -98,27 +101,28 @@ class BuiltinExtractor:
             stances = {topic: self.stance(text, lexicon, topic) for topic, text in named.items()}
             if bare:
                 stances = {
-                    topic: judged for topic, judged in stances.items() if judged.camp
+                    topic: judged for topic, judged in stances.items() if judged.known
                 }
             return self._opinions(passage, stances)
         topic = next(iter(named), None)
         # Praise and blame tell two stances apart only where both are on the same topic.
         blank = Judgement(_EVEN, 0.5, None, heard=False)
-        own = blank if topic is None else self.stance(named[topic], lexicon, topic)
+        own = blank if topic is None else self.stance(features.body(named[topic], lexicon, self._names[topic]), lexicon, topic)
         parent = blank if topic is None else self.stance(passage.parent_text or "", lexicon, topic)
         said = self.answer(passage.text, lexicon)
         if self.sure and not _addressed(passage):
             said = blank  # to somebody else who is in the conversation
-        elif len(passage.text.split()) >= LONG and not (said.heard and said.label >= 0):
-            said = Judgement(np.array([ARGUES, (1 - ARGUES) / 2, (1 - ARGUES) / 2]), 0.5, None, heard=True)
+        elif len(passage.text.split()) >= LONG and (said.quote is None or said.label < 0):
+            said = Judgement(np.array([ARGUES, (1 - ARGUES) / 2, (1 - ARGUES) / 2]), 0.5, None, heard=True, known=True)
             own = parent = blank
         relation, reply = model.joint(own.odds, said.odds, parent.odds, (own.value, parent.value))
         about = None if topic is None else self.topics[topic].name
         found = []
         # Two stances on the same matter tell agreement too, without a word of answer.
-        if "attitude" in self.declared and (said.heard or (own.heard and parent.heard)):
-            odds = self.model.probabilities("relation", relation)
-            found += self._finding(passage, "attitude", said._replace(odds=odds), on_agent=passage.target, about=about)
+        both = own.heard and parent.heard
+        attitude = said._replace(odds=self.model.probabilities("relation", relation)) if both else said
+        if "attitude" in self.declared and (both or self._plain(said, topic)):
+            found += self._finding(passage, "attitude", attitude._replace(heard=True), on_agent=passage.target, about=about)
         if topic is not None:
             mine = own._replace(odds=self.model.probabilities("reply", reply), heard=own.heard or (said.heard and parent.heard))
             rest = {t: self.stance(text, lexicon, t) for t, text in named.items() if t != topic}
@@ -141,7 +145,7 @@ class BuiltinExtractor:
             lead = abs(favour - against)
             if lead >= (BANNER if self.sure else 1):
                 sure, label = next(s for least, s in CAMP if lead >= least), 1 if favour > against else -1
-                return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, None, heard=True, camp=True)
+                return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, None, heard=True, known=True)
         reading = features.stance(text, lexicon, () if topic is None else self._names[topic], self.model.phrases[lexicon.code])
         strong = reading.numbers[3] + reading.numbers[4] > 0
         return self._judge("stance", reading, strong=strong)
@@ -149,6 +153,12 @@ class BuiltinExtractor:
     def answer(self, text: str, lexicon: Lexicon) -> Judgement:
         """How a text answers what stands before it."""
         return self._judge("answer", features.answer(text, lexicon, self.model.phrases[lexicon.code]), strong=False)
+
+    def _plain(self, said: Judgement, topic: int | None) -> bool:
+        # Without a topic an answer is believed where a known word of answer says so, and clearly: most talk answers nothing.
+        if not said.heard or (topic is not None or not self.sure):
+            return said.heard
+        return said.known or (said.sure >= PLAIN and said.quote is not None)
 
     def _judge(self, part: str, reading: features.Reading, *, strong: bool) -> Judgement:
         heard = reading.heard

@@ -36,8 +36,8 @@ ANSWER = (
 _REFUSAL = re.compile(r"(?:^|(?<=[.!?]\s))(?:no|não|ні)\s*,", re.IGNORECASE)
 _CITED = re.compile(r"^\s*(?:>|&gt;).*$", re.MULTILINE)
 _ADDRESSED = re.compile(r"^(?:\s*(?:RT\b|\.?@[\w.\-]+:?))+\s*")
-LIKE = 0.2
-"""Likeness to a phrase of a book from which on something was heard at all."""
+LIKE, SPOKEN = 0.2, 12
+"""Likeness to a phrase of a book from which on something was heard at all; words that a first sentence can have to be an answer by its likeness."""
 EARLY, WHOLE = 3, 4
 """A single word answers only among the first three of its clause, and only where it stands for itself ("No, ...", "True."): before a stop, or in
 a clause of up to four words. Elsewhere "no", "same" and "true" mean something else."""
@@ -146,7 +146,8 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
     quote: str | None = None
     book = wording.load(lexicon.code, "answer", more)
     opening = _opening(bare, lexicon)
-    sounds = book.read(tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers))
+    stems = tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers)
+    sounds = book.read(stems) if len(stems) <= SPOKEN else wording.SILENT
     for at, side in enumerate(("disagree", "mixed", "agree")):
         numbers[f"bayes {side}"] = sounds.bayes[at] / 2
         numbers[f"like {side}"] = 2 * sounds.votes[at]
@@ -169,6 +170,19 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
     numbers["short"] = float(len(text) < 60)
     vector = np.array([numbers[name] for name in ANSWER])
     return Reading(np.clip(vector, -3, 3), quote if quote is None or quote in text else None, quote is not None or sounds.like >= LIKE)
+
+
+def body(text: str, lexicon: Lexicon, topic: Sequence[str] = ()) -> str:
+    """A reply without its first sentence, which speaks to somebody: unless it names the topic, or nothing follows."""
+    bare = _ADDRESSED.sub("", _CITED.sub("", text))
+    sentences = [s for s in _CLAUSE.findall(bare) if words(s)]
+    if len(sentences) < 2:
+        return bare
+    named = {stem(w) for name in topic for w, _, _ in words(name)}
+    first = sentences[0]
+    if any(stem(w) in named for w, _, _ in words(first)):
+        return bare
+    return bare[bare.index(first) + len(first) :]
 
 
 def _opening(text: str, lexicon: Lexicon) -> list[str]:

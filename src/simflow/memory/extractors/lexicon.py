@@ -55,11 +55,14 @@ class Lexicon:
     longest: int
 
     def cues(self, stems: Sequence[str], *tables: str) -> list[Cue]:
-        """Cues of the tables, the longest at each place, none inside another; one in three words after a negator is turned round."""
+        """Cues of the tables, the longest at each place, none inside another; one in three words after a negator is turned round.
+
+        A negator that an earlier cue stands behind turns nothing more.
+        """
         found: list[Cue] = []
         at = 0
         while at < len(stems):
-            cue = self._at(stems, at, tables)
+            cue = self._at(stems, at, tables, found[-1].end if found else 0)
             if cue is not None:
                 found.append(cue)
                 at = cue.end
@@ -67,7 +70,7 @@ class Lexicon:
                 at += 1
         return found
 
-    def _at(self, stems: Sequence[str], at: int, tables: Sequence[str]) -> Cue | None:
+    def _at(self, stems: Sequence[str], at: int, tables: Sequence[str], free: int) -> Cue | None:
         for size in range(min(self.longest, len(stems) - at), 0, -1):
             phrase = tuple(stems[at : at + size])
             for table in tables:
@@ -75,7 +78,7 @@ class Lexicon:
                 if value is None:
                     continue
                 # A phrase that begins with a negator has said it already.
-                turned = stems[at] not in self.negators and any(w in self.negators for w in stems[max(0, at - 3) : at])
+                turned = stems[at] not in self.negators and any(w in self.negators for w in stems[max(free, at - 3) : at])
                 turned = turned or (stems[at] not in self.negators and self.holds(stems[:at], self.raising))
                 return Cue(table, -0.8 * value if turned else value, at, at + size)
         return None

@@ -30,12 +30,12 @@ HEADINGS = {
 }  # fmt: skip
 """What the headings of a phrase file mean: 0, 1, 2 for -1, 0, +1."""
 ANSWERS = frozenset({"agree", "mixed", "disagree"})
-NEAREST, PREFIX, SMOOTHING, SOBER, MOST = 7, 4, 0.3, 2.0, 4.0
-"""Phrases that vote; letters of a beginning; of naive Bayes: the count added, the divisor that makes it less sure of itself, the most one clause can say."""
+NEAREST, SHARP, PREFIX, SMOOTHING, SOBER, MOST = 7, 4, 4, 0.3, 2.0, 4.0
+"""Phrases that vote; the power of likeness that they vote with; letters of a beginning; of naive Bayes: the count added, the divisor that makes it less sure of itself, the most one clause can say."""
 
 
 class Wording(NamedTuple):
-    """`bayes`: log-odds of -1, 0, +1, centred; `votes`: squared similarities of the nearest phrases, by label; both shape (3,). `like`: the best, 0..1.
+    """`bayes`: log-odds of -1, 0, +1, centred; `votes`: votes of the nearest phrases, by label; both shape (3,). `like`: the best, 0..1.
 
     All three are the smaller the likelier it is that the clause is an aside.
     """
@@ -82,7 +82,7 @@ class Book:
         unknown = math.log(1 + len(self.labels)) + 1
         near /= math.sqrt(sum(self.rarity.get(name, unknown) ** 2 for name in names))
         best = np.argsort(-near, kind="stable")[:NEAREST]
-        votes = np.bincount(self.labels[best], weights=near[best] ** 2, minlength=4)
+        votes = np.bincount(self.labels[best], weights=near[best] ** SHARP, minlength=4)
         sides = np.clip(bayes[:3] - bayes[:3].mean(), -MOST, MOST)
         like = float(near[best[self.labels[best] != ASIDE]].max(initial=0.0))
         return Wording(sides * serious, votes[:3] * serious, like * serious)
