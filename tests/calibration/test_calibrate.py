@@ -10,10 +10,13 @@ from click.testing import CliRunner
 
 from simflow.cli.calibrate import calibrate as command
 from simflow.errors import BadInput
-from simflow.evaluation import cascades_data, cascades_engine
+from simflow.evaluation import cascades_data, cascades_engine, opinions_fit
 from simflow.evaluation.calibrate import _moments, clipped_normal, movers
+from simflow.evaluation.opinions_panels import panels
 from simflow.plan import Normal
 from simflow.scenario import load
+from simflow.world.builtin import BuiltinEngine
+from simflow.world.settings import Settings
 
 SCENARIO = """\
 scenario: after-the-data
@@ -23,13 +26,15 @@ population: {agents: 30, personas: {pensioner: {share: 60%}, renter: {share: 40%
 """
 
 
-def write_panel(folder, weight=0.4, condition="social", groups=10, size=8):
+def write_panel(folder, weight=0.4, condition="social", groups=10, size=8, extremes=0.0):
+    """extremes: part of the people who keep their answer or take over the others', at the same mean weight."""
     rng = np.random.default_rng(1)
     rows = []
     for g in range(groups):
         first = rng.uniform(10, 90, size)
         for k in range(size):
-            moved = first[k] + weight * (np.delete(first, k).mean() - first[k]) + rng.normal(0, 1)
+            own = float(rng.random() < weight) if rng.random() < extremes else weight
+            moved = first[k] + own * (np.delete(first, k).mean() - first[k]) + rng.normal(0, 1)
             rows.append({"group": f"g{g}", "condition": condition, "actor": f"@{g}-{k}", "item": "x", "rounds": [first[k], moved]})
     (folder / "panel.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -122,3 +127,54 @@ def test_a_scenario_starts_from_what_cascades_gave(tmp_path, monkeypatch):
     assert cell.clock.active is not None
     assert np.mean(cell.clock.active) == pytest.approx(1.0, abs=0.01)
     assert int(np.argmax(cell.clock.active)) in {18, 19, 20}  # ten to twelve o'clock, eight hours ahead
+    # What was fitted is what the world runs on, and no comment.
+    tempers = [cascades_engine.temper(k) for k in range(2)]
+    settings = Settings.of(cell)
+    found = [t for t in tempers if (t.share, t.links, t.fade) == (settings.repost, cell.network.links, cell.platform.feed.fade)]
+    assert len(found) == 1
+    assert settings.sessions == pytest.approx(found[0].sessions, rel=1e-4)
+
+
+PEOPLE = """\
+scenario: as-in-the-panel
+from: fragment.yaml
+topics: {question: What was asked.}
+population: {agents: 1500, personas: {people: {share: 100%, stance: {question: -0.9..0.9}}}}
+network: {links: 1}
+platform: {actions: [post], rates: {post: 100%}, feed: {kind: mix, explore: 100%, recency: 0.001, popularity: 0, affinity: 0, follow: 0, noise: 1}}
+dynamics: {noise: 0}
+clock: {ticks: 3, tick: 10min, sessions: 130, active: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}
+"""
+
+
+def moved_in_the_world(folder, text=PEOPLE):
+    """(slope of the change on the distance to what was read, spread after over before) of those who read once, through the whole engine."""
+    scenario = folder / "scenario.yaml"
+    scenario.write_text(text)
+    cell = load(scenario).cells[0]
+    engine = BuiltinEngine(cell)
+    step = engine.advance(engine.begin(), 0, 2)  # all write, then all read
+    said = dict(zip(step.truth["statements"]["episode"].to_pylist(), step.truth["statements"]["stance"].to_pylist(), strict=True))
+    first, last = step.state["x0"][:, 0] / 2**32, step.state["x"][:, 0] / 2**32
+    read = {}
+    for row in step.exposures.to_pylist():
+        read.setdefault(row["reader"], []).append(said[row["episode"]])
+    who = np.array(sorted(read))
+    distance = np.array([np.mean(read[k]) for k in who.tolist()]) - first[who]
+    change = last[who] - first[who]
+    return float((change * distance).sum() / (distance**2).sum()), float(last[who].std() / first[who].std()), len(who)
+
+
+@pytest.mark.parametrize(("weight", "extremes"), [(0.4, 0.0), (0.4, 0.7), (0.15, 0.5)])
+def test_a_world_that_starts_from_a_fragment_moves_as_the_panel_did(tmp_path, weight, extremes):
+    write_panel(tmp_path, weight, groups=30, extremes=extremes)
+    CliRunner().invoke(
+        command,
+        [str(tmp_path), "-o", str(tmp_path / "fragment.yaml"), "--persona", "people", "--topic", "question"],
+        catch_exceptions=False,
+    )
+    panel = panels(tmp_path)[0]
+    slope, spread, readers = moved_in_the_world(tmp_path)
+    assert readers > 500
+    assert slope == pytest.approx(opinions_fit.slope(panel.last - panel.first, opinions_fit.social_mean(panel) - panel.first), abs=0.06)
+    assert spread == pytest.approx(opinions_fit.spread_ratio(panel, panel.last), abs=0.1)

@@ -112,16 +112,18 @@ def _moments(centre: float, deviation: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """When and how cascades run. active: 24 weights by local hour with mean 1, None if times are unknown; horizon in hours."""
+    """When and how cascades run. active: 24 weights by local hour with mean 1, None if times are unknown; horizon in hours; temper: of the likest world."""
 
     active: tuple[float, ...] | None
     horizon: int
-    links: int
+    temper: Temper
     lines: tuple[str, ...]
 
 
 def rhythm(real: Cascades, made: F64, tempers: Sequence[Temper], *, utc_offset: int = 0) -> Rhythm:
-    """Hours of the day from the times of shares; the age up to which posts are shared, and the network, from the engine's likest cascades.
+    """Hours of the day from the times of shares, the age up to which posts are shared, and the world whose cascades are likest.
+
+    One world as a whole, and no mean over worlds: how often people look and how readily they share make up for each other.
 
     made, tempers: `cascades_engine.library` and the temper of each of its worlds. utc_offset: hours that local time is ahead of UTC.
     """
@@ -131,16 +133,15 @@ def rhythm(real: Cascades, made: F64, tempers: Sequence[Temper], *, utc_offset: 
         smooth = (np.roll(local, 1) + 2.0 * local + np.roll(local, -1)) / 4.0
         active = tuple(float(x) for x in np.round(smooth / smooth.mean(), 3))
     votes = weights(made, real.curves).reshape(len(tempers), POSTS).sum(axis=1)
-    links = round(float(np.average([t.links for t in tempers], weights=votes)))
     shares = real.curves[:, :, 0] / np.maximum(real.final[:, :1], 1.0)
     late = float(np.mean(shares[:, 3]))
     horizon = 24 if late > 0.95 else 168
     best = tempers[int(votes.argmax())]
     lines = (
         f"{len(real.ids)} cascades; {100 * late:.0f} % of shares within a day, mean size {real.final[:, 0].mean():.0f}, depth {real.final[:, 1].mean():.1f}",
-        f"likest world of the engine: {best.links} links, {best.share:g} chance to share, {best.sessions:g} sessions in ten minutes, feed fades in {best.fade} minutes",
+        f"likest of {len(tempers)} worlds, with {100 * votes.max() / votes.sum():.0f} % of the votes",
     )
-    return Rhythm(active, horizon, links, lines)
+    return Rhythm(active, horizon, best, lines)
 
 
 def panel_fragment(found: Movers, source: Path, personas: Sequence[str], topics: Sequence[str]) -> str:
@@ -166,12 +167,13 @@ def cascade_fragment(found: Rhythm, source: Path) -> str:
     """YAML of `rhythm`."""
     lines = [
         *_heading(source, found.lines),
-        f"network: {{shape: preferential, links: {found.links}}}",
-        f"platform: {{feed: {{horizon: {found.horizon}h}}}}",
+        f"network: {{shape: preferential, links: {found.temper.links}}}",
+        f"platform: {{feed: {{horizon: {found.horizon}h, fade: {found.temper.fade}min}}, rates: {{repost: {found.temper.share:g}}}}}",
+        "clock:",
+        f"  sessions: {144 * found.temper.sessions:.5g}    # visits of a resident a day",
     ]
     if found.active:
         lines += [
-            "clock:",
             "  active:    # weight of each hour of the day, from midnight",
             f"    [{', '.join(f'{x:g}' for x in found.active)}]",
         ]
