@@ -127,7 +127,8 @@ def test_parked_reading_parks_its_repeats_with_the_same_reason(kit, cascade):
     assert len(set(result.failed.values())) == 1
 
 
-def test_audit_is_a_share_by_content_and_measures_disagreement(kit, cascade):
+def test_audit_is_a_share_by_content_and_measures_disagreement(kit, cascade, monkeypatch):
+    monkeypatch.setattr("simflow.llm.cascade.TOLERATED", 1.0)
     batch = says(kit, [f"sure {'+1' if n % 4 else '-1'} {n}" for n in range(400)])
 
     def always_for(request, n):
@@ -158,3 +159,35 @@ def test_wilson_interval_has_known_values():
     assert wilson(0, 10) == pytest.approx((0.0, 0.27753), abs=1e-4)
     assert wilson(5, 10) == pytest.approx((0.23659, 0.76341), abs=1e-4)
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+def all_for(kit):
+    return lambda request, _: completion(json.dumps({"r": [{"e": e, "c": 1, "v": 2} for e in kit.numbers(request)], "n": []}))
+
+
+def test_batch_whose_audit_fails_is_read_by_the_model_instead(kit, cascade):
+    batch = says(kit, [f"sure -1 {n}" for n in range(60)])
+    result, made, requests = cascade(batch, audit=0.3, answer=all_for(kit))
+    assert {f.value for f in result.findings} == {1.0}
+    assert sum(len(kit.numbers(r)) for r in requests) == 60
+    assert made.notes()["audit_doubted"] == 60
+
+
+def test_batch_whose_audit_passes_stays_with_the_cheap_reader(kit, cascade):
+    batch = says(kit, [f"sure +1 {n}" for n in range(60)])
+    _, made, requests = cascade(batch, audit=0.3, answer=all_for(kit))
+    notes = made.notes()
+    assert sum(len(kit.numbers(r)) for r in requests) == notes["audited"] < 60
+    assert "audit_doubted" not in notes or notes["audit_doubted"] == 0
+
+
+def test_only_the_less_confident_half_is_doubted_where_the_rest_passes(kit):
+    cell = kit.a_cell(extract=Extract(audit=1.0, accept=0.9))
+    made = Cascade(cell, kit.NoSense(), room=kit.room_at("http://x/v1"), cheap=Cheap())
+
+    def read(confidence):
+        return [Finding(1, "opinion", 1, None, "water tariff", None, 1.0, confidence)]
+
+    accepted = {n: read(0.92 if n < 20 else 0.99) for n in range(40)}
+    wrong = {n: n < 20 for n in range(40)}
+    assert made._doubted(accepted, wrong) == set(range(20))  # noqa: SLF001

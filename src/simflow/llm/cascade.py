@@ -2,7 +2,9 @@
 
 Structured episodes never come here: they are relations by rule. Of the texts: (1) exact repeats are read once; (2) the built-in extractor
 reads each; what it finds with confidence `extract.accept` or more, and what contradicts no belief that is held, stands; (3) the model reads
-the rest, and (4) a random share `extract.audit` of (2), which yields an error rate with its interval.
+the rest, and (4) a random share `extract.audit` of (2), which yields an error rate with its interval. (5) Where all of the interval lies above
+`TOLERATED`, the batch at hand is read again more strictly: cheap readings below a raised confidence go to the model too. Each batch is judged by
+its own sample, so that results do not depend on what a process did before.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from simflow.ports import Embedder, Extraction, Extractor, Finding, Passage, Usa
 
 OPPOSED = 0.25
 """Values of opposite sign beyond this count as a contradiction."""
+TOLERATED = 0.05
+"""Error rate of cheap readings that is put up with: where an audit's interval lies above it, more confidence is asked for."""
 
 
 class Cascade:
@@ -61,7 +65,15 @@ class Cascade:
         self.counts["by_model"] += len(hard)
         asked = self.model.extract([*hard, *audited]) if hard or audited else Extraction((), ())
         answered = _by_episode(asked.findings)
-        self._audit(audited, accepted, answered, asked)
+        wrong = self._audit(audited, accepted, answered, asked)
+        doubted = self._doubted(accepted, wrong)
+        again = (
+            self.model.extract([p for p in firsts if p.episode in doubted and p.episode not in wrong]) if doubted else Extraction((), ())
+        )
+        answered |= _by_episode(again.findings)
+        unread = {**asked.failed, **again.failed}
+        for episode in doubted:
+            del accepted[episode]
         findings: list[Finding] = []
         nothing: list[int] = []
         failed: dict[int, str] = {}
@@ -71,8 +83,8 @@ class Cascade:
             for passage in group:
                 moved = _moved(found, first, passage)
                 findings += moved
-                if not found and first.episode in asked.failed:
-                    failed[passage.episode] = asked.failed[first.episode]
+                if not found and first.episode in unread:
+                    failed[passage.episode] = unread[first.episode]
                 elif not moved:
                     nothing.append(passage.episode)
         return Extraction(tuple(findings), tuple(nothing), failed)
@@ -137,15 +149,32 @@ class Cascade:
         accepted: Mapping[int, Sequence[Finding]],
         answered: Mapping[int, Sequence[Finding]],
         asked: Extraction,
-    ) -> None:
+    ) -> dict[int, bool]:
+        # By audited episode that the model could read: whether the cheap reading was wrong.
+        found: dict[int, bool] = {}
         for passage in audited:
             if passage.episode in asked.failed:
                 self.counts["audit_unanswered"] += 1
                 continue
-            self.counts["audited"] += 1
             said = {_key(f): _sign(f.value) for f in answered.get(passage.episode, ())}
-            wrong = any(said.get(_key(f)) != _sign(f.value) for f in accepted[passage.episode])
-            self.counts["audit_errors"] += wrong
+            found[passage.episode] = any(said.get(_key(f)) != _sign(f.value) for f in accepted[passage.episode])
+        self.counts["audited"] += len(found)
+        self.counts["audit_errors"] += sum(found.values())
+        return found
+
+    def _doubted(self, accepted: Mapping[int, Sequence[Finding]], wrong: Mapping[int, bool]) -> set[int]:
+        # Episodes whose cheap reading the audit of this batch leaves no trust in: those below the least confidence at which it would pass.
+        sure = {episode: min(f.confidence for f in found) for episode, found in accepted.items()}
+        accept = self.cell.extract.accept
+        for least in (accept, (1 + accept) / 2):
+            sample = [bad for episode, bad in wrong.items() if sure[episode] >= least]
+            if wilson(sum(sample), len(sample))[0] <= TOLERATED:
+                break
+        else:
+            least = math.inf
+        doubted = {episode for episode in accepted if sure[episode] < least}
+        self.counts["audit_doubted"] += len(doubted)
+        return doubted
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:

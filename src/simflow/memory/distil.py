@@ -23,7 +23,7 @@ from simflow.memory.passages import READ_KINDS, passages, texts_of
 from simflow.memory.rules import RULES, follow_up, read
 from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
-from simflow.ports import Extractor
+from simflow.ports import Extractor, Held
 
 ATTEMPTS = 3
 """How many batches try an episode that the extractor failed on before it stays parked."""
@@ -113,7 +113,7 @@ class _Work:
         related = {e for row in rows for e in (row["parent"], row["root"]) if e is not None}
         texts = texts_of(self.episodes, related)
         found = self._ruled([r for r in rows if r["kind"] in RULES], texts, end)
-        found += self._read([r for r in rows if r["kind"] in READ_KINDS and (r["text"] or "").strip()], texts, end)
+        found += self._read([r for r in rows if r["kind"] in READ_KINDS and (r["text"] or "").strip()], texts, begin, end)
         self.new_claims += found
         for claim in found:
             if claim.kind == PARKED:
@@ -132,8 +132,18 @@ class _Work:
             found += [claiming.make(f, tick=row["tick"], learnt=end, extractor=RULE) for f in findings]
         return found
 
-    def _read(self, rows: list[dict[str, Any]], texts: dict[int, str], end: int) -> list[Claim]:
-        batch = passages(rows, self.names, texts)
+    def _held(self, agents: set[int], tick: int) -> dict[int, list[Held]]:
+        """What these agents believe at a tick, as known from the batches before: on topics and of each other."""
+        wanted = _among(self.old_edges.table["of"], agents, pa.int32())
+        known = [self.old_edges.table.filter(pa.array(wanted)), beliefs.table(e for e in self.new_edges if e.of in agents)]
+        found: dict[int, list[Held]] = {}
+        for edge in beliefs.rows(beliefs.in_force(pa.concat_tables(known), tick)):
+            if edge.kind in self.declared and self.kinds[edge.kind].newest == "wins":
+                found.setdefault(edge.of, []).append(Held(edge.kind, edge.on_agent, edge.on_topic, edge.about, edge.value))
+        return found
+
+    def _read(self, rows: list[dict[str, Any]], texts: dict[int, str], begin: int, end: int) -> list[Claim]:
+        batch = passages(rows, self.names, texts, self._held({row["actor"] for row in rows}, begin))
         if not batch:
             return []
         result = self.extractor.extract(batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,17 +10,21 @@ import pyarrow.compute as pc
 
 from simflow.episode import TEXT_KINDS
 from simflow.memory.linking import Names
-from simflow.ports import Passage
+from simflow.ports import Held, Passage
 
 READ_KINDS = tuple(kind for kind in TEXT_KINDS if kind != "repost")
 """Kinds that are read for what they say. A repost repeats another's words: it is a relation by rule, not a statement of its actor."""
 
 
-def passages(rows: Iterable[Mapping[str, Any]], names: Names, texts: Mapping[int, str]) -> list[Passage]:
+def passages(
+    rows: Iterable[Mapping[str, Any]], names: Names, texts: Mapping[int, str], held: Mapping[int, Sequence[Held]] | None = None
+) -> list[Passage]:
     """Passages of episode rows, threads kept together: sorted by root, then time.
 
-    texts: text by episode, for parents and roots.
+    texts: text by episode, for parents and roots. held: beliefs by agent, as they were before the batch; a passage gets those that its actor
+    holds on topics and towards the one it speaks to.
     """
+    held = held or {}
     found = []
     for row in rows:
         parent, root = row["parent"], row["root"]
@@ -43,6 +47,7 @@ def passages(rows: Iterable[Mapping[str, Any]], names: Names, texts: Mapping[int
                     lang=row["lang"],
                     topic=row.get("topic"),
                     mentions=tuple((names.ids[a], a) for a in names.link(row["text"] or "").agents),
+                    held=tuple(h for h in held.get(row["actor"], ()) if h.on_agent in {None, row["target"]}),
                 ),
             ),
         )

@@ -100,9 +100,7 @@ class BuiltinExtractor:
             bare = passage.topic is None and not self.gazetteer.find(passage.text)
             stances = {topic: self.stance(text, lexicon, topic) for topic, text in named.items()}
             if bare:
-                stances = {
-                    topic: judged for topic, judged in stances.items() if judged.known
-                }
+                stances = {topic: judged for topic, judged in stances.items() if judged.known}
             return self._opinions(passage, stances)
         topic = next(iter(named), None)
         # Praise and blame tell two stances apart only where both are on the same topic.

@@ -61,7 +61,9 @@ def load() -> Model:
     raw = (resources.files(__package__) / "model.json").read_bytes()
     read = json.loads(raw)
     weights = {name: np.array(rows, np.float64) for name, rows in read["weights"].items()}
-    phrases = {code: tuple((heading, line) for heading, known in table.items() for line in known) for code, table in read["phrases"].items()}
+    phrases = {
+        code: tuple((heading, line) for heading, known in table.items() for line in known) for code, table in read["phrases"].items()
+    }
     if {name: len(table) - 1 for name, table in weights.items()} != PARTS:
         raise RunFailed("the weights of the built-in extractor do not fit its features", hint="python -m simflow.evaluation.extract_train")
     # The lexicons are part of what is computed, so they are part of the id.
