@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simflow.cli.calibrate import calibrate as command
 from simflow.errors import BadInput
 from simflow.evaluation import cascades_data, cascades_engine, opinions_fit
-from simflow.evaluation.calibrate import _moments, clipped_normal, movers
+from simflow.evaluation.calibrate import _moments, clipped_normal, movers, reading
 from simflow.evaluation.opinions_panels import panels
 from simflow.plan import Normal
 from simflow.scenario import load
@@ -178,3 +181,31 @@ def test_a_world_that_starts_from_a_fragment_moves_as_the_panel_did(tmp_path, we
     assert readers > 500
     assert slope == pytest.approx(opinions_fit.slope(panel.last - panel.first, opinions_fit.social_mean(panel) - panel.first), abs=0.06)
     assert spread == pytest.approx(opinions_fit.spread_ratio(panel, panel.last), abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["opinion_becker2022_delphi", "opinion_clinicians", "opinion_navajas2018"])
+def test_a_world_that_starts_from_a_fragment_moves_as_people_did(tmp_path, corpora, name):
+    where = str(corpora / name)
+    fragment = tmp_path / "fragment.yaml"
+    CliRunner().invoke(command, [where, "-o", str(fragment), "--persona", "people", "--topic", "question"], catch_exceptions=False)
+    slope, spread, _ = moved_in_the_world(tmp_path)
+    social = [panel for panel in panels(corpora / name) if panel.social]
+    weight = float(re.search(r"weight ([\d.]+)", fragment.read_text())[1])  # to what they read, as the fragment's comment has it
+    assert len(social) == 1
+    assert slope == pytest.approx(weight, abs=0.04)
+    assert spread == pytest.approx(opinions_fit.spread_ratio(social[0], social[0].last), abs=0.05)
+
+
+@given(st.floats(0.02, 0.98), st.floats(0.0, 1.0), st.floats(0.2, 1.2))
+def test_reading_is_the_best_that_a_plain_search_finds(mean, share, spread):
+    posts, variance = reading(mean, share * mean * (1 - mean), spread)
+    assert 1 <= posts <= 20
+    assert 0.0 <= variance <= mean * (1 - mean) + 1e-12
+
+    def gives(r, v):
+        return (1 - mean) ** 2 + v + (mean**2 + v) / r
+
+    low, high = gives(20, 0.0), gives(1, mean * (1 - mean))
+    if low <= spread <= high:
+        nearest = min(abs(gives(r, share * mean * (1 - mean)) - spread) for r in range(1, 21))
+        assert abs(gives(posts, variance) - spread) <= nearest + 1e-9

@@ -31,7 +31,7 @@ class Movers:
 
     mean: float
     deviation: float
-    posts: int | None
+    posts: int
     lines: tuple[str, ...]
     """What it rests on, one line a condition."""
 
@@ -39,7 +39,8 @@ class Movers:
 def movers(panels: Sequence[Panel], *, seed: int = 0) -> Movers:
     """Susceptibility under Friedkin-Johnsen, from all social conditions, each weighing as many answers as it has.
 
-    Weight by least squares, heterogeneity so that opinions stay as spread as they did (`opinions_fit.fit`).
+    Weight by least squares and heterogeneity by `opinions_fit.fit`; then posts a session, and as much heterogeneity as goes with them, so that
+    a session leaves opinions as spread as the people's were.
     Raises BadInput if no condition is social.
     """
     social = [panel for panel in panels if panel.social and len(panel.table)]
@@ -51,18 +52,30 @@ def movers(panels: Sequence[Panel], *, seed: int = 0) -> Movers:
     for panel in social:
         habits, form = fit(panel, seed=seed)
         weight = float(habits.susceptibility(panel).mean())
-        found.append((len(panel.table), weight, habits.all_or_none * weight * (1.0 - weight), habits.reads or _MOST_POSTS))
+        found.append((len(panel.table), weight, habits.all_or_none * weight * (1.0 - weight), spread_ratio(panel, panel.last) ** 2))
         observed = slope(panel.last - panel.first, social_mean(panel) - panel.first)
         lines.append(
             f"{panel.name}: {len(panel.table)} answers, weight {weight:.3f} ({form.name}; plain mean {observed:.3f}), "
             f"all or none {habits.all_or_none:.2f}, spread after/before {spread_ratio(panel, panel.last):.3f}"
         )
-    answers, moved, variance, reads = (np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
+    answers, moved, variance, spread = (np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
     mean = float(np.average(moved, weights=answers))
     between = float(np.average((moved - mean) ** 2, weights=answers))
-    low, deviation = clipped_normal(mean, float(np.average(variance, weights=answers)) + between)
-    posts = int(np.median(reads))
-    return Movers(low, deviation, posts if posts < _MOST_POSTS else None, tuple(lines))
+    posts, varied = reading(mean, float(np.average(variance, weights=answers)) + between, float(np.average(spread, weights=answers)))
+    low, deviation = clipped_normal(mean, varied)
+    return Movers(low, deviation, posts, tuple(lines))
+
+
+def reading(mean: float, variance: float, spread: float) -> tuple[int, float]:
+    """(posts a session, variance of susceptibility) that multiply the variance of opinions by `spread` where people read others at random.
+
+    A session of r posts makes it E(1 - s)^2 + E(s^2) / r for susceptibility s. The posts that come nearest with the variance given, then the
+    variance that makes up the rest, as far as 0..1 allows.
+    """
+    kept = (1.0 - mean) ** 2
+    posts = min(range(1, _MOST_POSTS + 1), key=lambda r: abs(kept + variance + (mean**2 + variance) / r - spread))
+    rest = (spread - kept - mean**2 / posts) * posts / (posts + 1)
+    return posts, min(max(rest, 0.0), mean * (1.0 - mean))
 
 
 def clipped_normal(mean: float, variance: float) -> tuple[float, float]:
@@ -149,7 +162,7 @@ def panel_fragment(found: Movers, source: Path, personas: Sequence[str], topics:
     lines = [
         *_heading(source, found.lines),
         "dynamics: {model: friedkin_johnsen, contrarians: 0%}",
-        *([f"platform: {{feed: {{posts: {found.posts}}}}}"] if found.posts else []),
+        f"platform: {{feed: {{posts: {found.posts}}}}}",
         "population:",
         "  personas:",
     ]
