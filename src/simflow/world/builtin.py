@@ -40,4 +40,4 @@ class BuiltinEngine:
         if start == 0:
             simulation.log_opening()
         log = simulation.run(start, stop, progress)
-        return rendering.step(self.cell, society, log, founding.roster(self.cell, society), first)
+        return rendering.step(self.cell, society, log.told(), founding.roster(self.cell, society), first)

@@ -7,7 +7,8 @@ replicate is byte for byte what a run alone gives.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from simflow.plan import Cell, canonical
 from simflow.ports import Progress, Step
 from simflow.world import founding, rendering
 from simflow.world.draws import I64, Ints
-from simflow.world.log import Columns, Log
+from simflow.world.log import Log, Table, Told
 from simflow.world.posts import AUTHOR, GROUP, TARGET, TICK, Posts
 from simflow.world.settings import Settings
 from simflow.world.simulation import Simulation
@@ -42,11 +43,8 @@ class Ensemble:
     def run(self, stop: int, progress: Progress | None = None) -> tuple[Step, ...]:
         """Ticks [0, stop) of each cell: what `BuiltinEngine` returns for it, in the order of the cells."""
         stacked, log = self.simulate(stop, progress)
-        steps = []
-        for number, cell in enumerate(self.cells):
-            society, own = alone(stacked, log, number)
-            steps.append(rendering.step(cell, society, own, founding.roster(cell, society), 0))
-        return tuple(steps)
+        each = zip(self.cells, apart(stacked, log.told()), strict=True)
+        return tuple(rendering.step(cell, society, told, founding.roster(cell, society), 0) for cell, (society, told) in each)
 
     def simulate(self, stop: int, progress: Progress | None = None) -> tuple[Society, Log]:
         """The stacked society at `stop` and the stacked log, without words and tables."""
@@ -85,63 +83,65 @@ def stack(societies: Sequence[Society]) -> Society:
     )
 
 
-def alone(stacked: Society, log: Log, number: int) -> tuple[Society, Log]:
-    """One replicate's society and log, as if it had run alone."""
-    mine = np.flatnonzero(stacked.replicate == number)
+def apart(stacked: Society, told: Told) -> Iterator[tuple[Society, Told]]:
+    """Each replicate's society and log, as if it had run alone."""
+    count = int(stacked.replicate.max(initial=-1)) + 1
     local = np.append(stacked.local, -1)  # the last place answers for "nobody"
+    kept, row_of = _posts(stacked.posts, stacked, local, count)
+    posts, _ = _posts(told.posts, stacked, local, count)
+    acts = _parts(told.acts, "actor", ("actor", "target"), stacked, local, count)
+    shown = _parts(told.shown, "reader", ("reader", "author"), stacked, local, count)
+    changes = _parts(told.changes, "agent", ("agent",), stacked, local, count)
+    for number in range(count):
+        society = _society(stacked, number, local, kept[number], row_of)
+        yield society, Told(posts[number], acts[number], shown[number], changes[number])
+
+
+def _parts(table: Table, whose: str, agents: tuple[str, ...], stacked: Society, local: Ints, count: int) -> list[Table]:
+    """A table by replicate, rows in their order. whose: the column that says whose a row is; agents: columns of rows of the society."""
+    order, ends = _order(stacked.replicate[table[whose]], count)
+    ordered = {name: local[column[order]] if name in agents else column[order] for name, column in table.items()}
+    return [{name: column[begin:end] for name, column in ordered.items()} for begin, end in itertools.pairwise(ends)]
+
+
+def _order(replicate: Ints, count: int) -> tuple[Ints, list[int]]:
+    """(the stable order by replicate, where each begins in it and the last ends)."""
+    return np.argsort(replicate, kind="stable"), [0, *np.cumsum(np.bincount(replicate, minlength=count)).tolist()]
+
+
+def _posts(posts: Posts, stacked: Society, local: Ints, count: int) -> tuple[list[Posts], I64]:
+    """The posts of each replicate, and for each row here the row there."""
+    rows = posts.rows
+    order, ends = _order(stacked.replicate[rows[:, AUTHOR]], count)
+    own = rows[order]
+    whose = np.repeat(np.arange(count), np.diff(ends))
+    own[:, AUTHOR] = local[own[:, AUTHOR]]
+    own[:, TARGET] = local[own[:, TARGET]]
+    own[:, GROUP] = np.where(own[:, GROUP] < 0, -1, own[:, GROUP] - stacked.group_start[whose])
+    row_of = np.empty(len(rows), np.int64)
+    row_of[order] = np.arange(len(rows)) - np.array(ends)[whose]
+    parts = [own[begin:end] for begin, end in itertools.pairwise(ends)]
+    return [Posts(part, int(part[-1, TICK]) + 1 if len(part) else 0) for part in parts], row_of
+
+
+def _society(stacked: Society, number: int, local: Ints, posts: Posts, row_of: I64) -> Society:
+    mine = np.flatnonzero(stacked.replicate == number)
     own = {name: getattr(stacked, name)[mine] for name in _ROWS}
-    posts, row_of = _posts(stacked.posts, stacked, local, number)
     last, member = stacked.last[mine], stacked.member[mine]
-    readers = np.isin(stacked.mutes >> 32, mine)
-    pairs = stacked.mutes[readers]
+    pairs = stacked.mutes[stacked.replicate[stacked.mutes >> 32] == number]
+    shown = stacked.shown[stacked.replicate[stacked.shown >> 36] == number]
+    pulse = stacked.pulse[stacked.replicate[stacked.posts.column(AUTHOR)[stacked.pulse[:, 1]]] == number]
     fired = stacked.fired[stacked.fired[:, 0] == number].copy()
     fired[:, 0] = 0
-    society = Society(
+    return Society(
         **own,
         follows=local[stacked.follows[mine]].astype(np.int32),
-        last=np.concatenate([np.where(last < 0, -1, row_of[last]), np.full((1, last.shape[1]), -1)]),
+        last=np.concatenate([np.where(last < 0, -1, np.append(row_of, -1)[last]), np.full((1, last.shape[1]), -1)]),
         mutes=np.sort((local[pairs >> 32].astype(np.int64) << 32) | local[pairs & 0xFFFFFFFF]),
         fired=fired,
         limit=stacked.limit,
         member=np.where(member < 0, -1, member - stacked.group_start[number]).astype(np.int32),
-        shown=_numbers(stacked, row_of, local, number),
-        pulse=_pulse(stacked.pulse, row_of),
+        shown=np.sort((local[shown >> 36].astype(np.int64) << 36) | row_of[shown & ROW]),
+        pulse=np.stack([pulse[:, 0], row_of[pulse[:, 1]]], axis=1),
         posts=posts,
     )
-    all_posts, row_of = _posts(log.posts, stacked, local, number)
-    apart = Log(all_posts)
-    for name, agents in (("deeds", ("actor", "target")), ("views", ("reader",)), ("stances", ("agent",))):
-        columns: Columns = getattr(log, name)
-        rows = columns.joined()
-        keep = stacked.replicate[rows[agents[0]]] == number
-        rows = {n: column[keep] for n, column in rows.items()} | {n: local[rows[n][keep]] for n in agents}
-        if name == "views":
-            rows["row"] = row_of[rows["row"]]
-        getattr(apart, name).add(int(keep.sum()), **rows)
-    for tick, readers, *parts in log.moves:
-        keep = stacked.replicate[readers] == number
-        apart.moves.append((tick, local[readers[keep]], parts[0][keep], parts[1][keep], parts[2][keep], parts[3][keep]))
-    return society, apart
-
-
-def _numbers(stacked: Society, row_of: I64, local: Ints, number: int) -> I64:
-    reader = stacked.shown >> 36
-    mine = stacked.replicate[reader] == number
-    return np.sort((local[reader[mine]].astype(np.int64) << 36) | row_of[stacked.shown[mine] & ROW])
-
-
-def _pulse(pulse: I64, row_of: I64) -> I64:
-    row = row_of[pulse[:, 1]]
-    return np.ascontiguousarray(np.stack([pulse[:, 0], row], axis=1)[row >= 0])
-
-
-def _posts(posts: Posts, stacked: Society, local: Ints, number: int) -> tuple[Posts, I64]:
-    """The posts of one replicate, and the row there of each row here (-1: of another)."""
-    rows = posts.rows
-    keep = stacked.replicate[rows[:, AUTHOR]] == number
-    own = rows[keep]
-    own[:, AUTHOR] = local[own[:, AUTHOR]]
-    own[:, TARGET] = local[own[:, TARGET]]
-    own[:, GROUP] = np.where(own[:, GROUP] < 0, -1, own[:, GROUP] - stacked.group_start[number])
-    row_of = np.where(keep, np.cumsum(keep) - 1, -1)
-    return Posts(own, int(own[-1, TICK]) + 1 if len(own) else 0), row_of

@@ -49,6 +49,16 @@ class Columns:
         return out
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finished log: episodes, exposures and changes of stance as tables, and the posts that they refer to."""
+
+    posts: Posts
+    acts: Table
+    shown: Table
+    changes: Table
+
+
 @dataclass(slots=True)
 class Log:
     """The log of a range of ticks. `posts` holds every post that anything in it refers to; rows from `first` on are new."""
@@ -64,6 +74,10 @@ class Log:
     def after(cls, posts: Posts) -> Log:
         """An empty log over the posts so far."""
         return cls(Posts(posts.rows), posts.size)
+
+    def told(self) -> Told:
+        """Everything as tables."""
+        return Told(self.posts, self.acts(), self.shown(), self.changes())
 
     def acts(self) -> Table:
         """Every episode: what events caused first, then by actor, then by kind."""

@@ -14,7 +14,7 @@ from simflow.plan import Cell
 from simflow.ports import Step
 from simflow.world.draws import GRID, Ints, name_key
 from simflow.world.language import Grammar
-from simflow.world.log import Log, Table
+from simflow.world.log import Table, Told
 from simflow.world.population import Roster
 from simflow.world.posts import EVENT, GROUP, ID, PERSON, RELATION, SAYING, STANCE, TOPIC, WORDS, WORDS_KIND, Posts
 from simflow.world.reactions import (
@@ -152,18 +152,12 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
     return episodes, statements
 
 
-def exposures_table(log: Log) -> tuple[pa.Table, pa.Table]:
+def exposures_table(shown: Table) -> tuple[pa.Table, pa.Table]:
     """(exposures, true impacts)."""
-    shown = log.shown()
     exposures = pa.table({name: shown[name] for name in ("tick", "reader", "episode", "rank")}, schema=EXPOSURES)
     reaction = pa.DictionaryArray.from_arrays(_optional(shown["reaction"], pa.int8()), pa.array(_NAMES)).cast(pa.string())
     names = ("tick", "reader", "episode", "author", "topic", "contribution")
     return exposures, pa.table({**{name: shown[name] for name in names}, "reaction": reaction}, schema=TRUTH["impacts"])
-
-
-def stances_table(log: Log) -> pa.Table:
-    """True stances, one row a change."""
-    return pa.table(log.changes(), schema=TRUTH["stances"])
 
 
 def relations_table(acts: Table, words: Words) -> pa.Table:
@@ -187,18 +181,23 @@ def relations_table(acts: Table, words: Words) -> pa.Table:
     )
 
 
-def step(cell: Cell, society: Society, log: Log, rows: Roster, first: int, given: Mapping[int, str] | None = None) -> Step:
+def step(cell: Cell, society: Society, told: Told, rows: Roster, first: int, given: Mapping[int, str] | None = None) -> Step:
     """Everything that an engine hands over. rows: all agents; first: index of the first one that is new; given: see `Words`."""
-    acts, words = log.acts(), Words(cell, log.posts, given)
+    acts, words = told.acts, Words(cell, told.posts, given)
     episodes, statements = episodes_table(cell, acts, words, rows.id)
-    exposures, impacts = exposures_table(log)
+    exposures, impacts = exposures_table(told.shown)
     return Step(
         agents=agents_table(rows, first),
         episodes=episodes,
         exposures=exposures,
         turns=empty(TURNS),
         state=society.state(),
-        truth={"impacts": impacts, "stances": stances_table(log), "statements": statements, "relations": relations_table(acts, words)},
+        truth={
+            "impacts": impacts,
+            "stances": pa.table(told.changes, schema=TRUTH["stances"]),
+            "statements": statements,
+            "relations": relations_table(acts, words),
+        },
     )
 
 

@@ -61,7 +61,7 @@ class SpokenEngine:
         if start == 0:
             simulation.log_opening()
         log = simulation.run(start, stop, progress)
-        step = rendering.step(self.cell, society, log, founding.roster(self.cell, society), first, simulation.words)
+        step = rendering.step(self.cell, society, log.told(), founding.roster(self.cell, society), first, simulation.words)
         outcomes = Counter(simulation.turns["outcome"])
         lost, turns = outcomes["nothing: unreachable"], outcomes.total()
         if turns >= FEWEST and 2 * lost > turns:
