@@ -22,7 +22,8 @@ _SLOTS = (
     *("pronoun", "word", "typo", "slip", "switch", "more", "besides"),
 )
 _FULL = 1 << 32
-_START = re.compile(r"(?:^|(?<=[.!?…]\s))([^\w#@]*)(\w)")
+_START = re.compile(r"([^\w#@]*)([^\WA-Z])")
+_NEXT = re.compile(r"([.!?…]\s[^\w#@]*)([^\WA-Z])")
 _SIDES = {1: "pro", 0: "open", -1: "con"}
 _PRIVATE = ("message", "group")
 _RELATIONS = {1: "agree", 0: "mixed", -1: "disagree"}
@@ -137,7 +138,7 @@ class _Writing:
         if self._on("closed"):
             parts[-1] = _ended(parts[-1])
             parts.append(self._pick("private.closing" if kind == "message" else "closers", "closer", foreign=True))
-        text = _START.sub(lambda found: found[1] + found[2].upper(), _ended(" ".join(parts)))
+        text = _capitals(_ended(" ".join(parts)))
         return typos(text, self._draw["slip"]) if self._on("typo") else text
 
     def _hint(self) -> str:
@@ -234,6 +235,17 @@ def _named(tables: Tables, topic: Topic) -> _Topic:
 def _stutters(form: str) -> bool:
     words = form.lower().split()
     return any(first == second for first, second in itertools.pairwise(words))
+
+
+def _capitals(text: str) -> str:
+    """A capital at the beginning and after each end of a sentence, but for words that begin with # or @."""
+    if first := _START.match(text):
+        text = first[1] + first[2].upper() + text[first.end() :]
+    return _NEXT.sub(_capital, text)
+
+
+def _capital(found: re.Match[str]) -> str:
+    return found[1] + found[2].upper()
 
 
 def _ended(text: str) -> str:
