@@ -4,11 +4,13 @@ import re
 
 import pytest
 
-from simflow.plan import Dynamics, Feed
+from simflow.plan import Dynamics, Feed, Platform
+from simflow.world.looking import LISTED
+from simflow.world.mail import IN_GROUP, MESSAGES
 from simflow.world.population import DEFAULT_STANCE, DEFAULT_SUSCEPTIBILITY
 from simflow.world.settings import WAKING, Settings
 
-S, D, F = Settings(), Dynamics(), Feed()
+S, D, F, P = Settings(), Dynamics(), Feed(), Platform()
 
 
 def short(value):
@@ -25,7 +27,20 @@ def short(value):
         f"with probability `contrarians` ({short(D.contrarians)})",
         f"The last {S.recent} posts of each followee",
         f"{S.pool} · (1 - `explore`)",
-        f"age / {S.fade_minutes // 60} h",
+        f"`fade` {S.fade_minutes // 60} h",
+        f"`message` | {short(S.message)} of the sessions",
+        f"`group` | {short(S.group)} of the members' sessions",
+        f"`search` | {short(S.search)} of the sessions",
+        f"`trend` | {S.trend:.2f} of the sessions".replace("| 0", "| "),
+        f"`report` | {short(S.report)} of the dislikes",
+        f"the newest {MESSAGES} of a session",
+        f"the newest {IN_GROUP} of a session",
+        f"`group_size` ({P.group_size})",
+        f"of the {LISTED} best liked posts",
+        f"the first `results` ({P.results})",
+        f"`trend_span` ({P.trend_span}) ticks",
+        f"`hide_after` ({P.hide_after})",
+        f"{144 * S.sessions:.2f} = 144 · {short(S.sessions)}",
         f"+  {short(S.boost)} · [follows and pushed",
         f"Defaults {short(F.recency)} / {short(F.popularity)} / {short(F.affinity)} ",
         f"follow {short(F.follow)}, similarity {short(F.similarity)}, noise {short(F.noise)}",
