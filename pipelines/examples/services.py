@@ -75,6 +75,7 @@ class Processes:
         process.wait()
 
     def __enter__(self) -> Self:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends this ends all of it
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -31,12 +31,12 @@ VILLAGE = """\
 scenario: village
 topics: {square: A plan to pave the village square.}
 population:
-  agents: 20
+  agents: 12
   personas:
     farmer: {share: 50%, stance: {square: -0.5 ± 0.3}}
     baker: {share: 50%, stance: {square: 0.5 ± 0.3}}
-clock: {ticks: 70, window: 10}
-extract: {every: 10}
+clock: {ticks: 35, window: 5}
+extract: {every: 5}
 events:
   plan: {at: 5, post: The square will be paved in May.}
 experiment:
@@ -161,7 +161,11 @@ class Site:
 
     def worker(self, name: str, environment: Mapping[str, str]) -> None:
         """Start a worker with a folder of its own: what it computes reaches the others through the object store alone."""
-        own = {**environment, "SIMFLOW_WORK": str(self.folder / name), "PYTHONPATH": str(self.folder)}
+        own = {
+            **environment,
+            "SIMFLOW_WORK": str(self.folder / name),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")])),
+        }
         celery = [sys.executable, "-m", "celery", "-A", "dagster_celery.app", "worker", "-n", f"{name}@%h", "-Q", "dagster"]
         self.processes.start(name, [*celery, "-c", str(TOGETHER), "--without-gossip", "--without-mingle"], own, cwd=self.folder)
 
