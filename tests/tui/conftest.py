@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.strip import Strip
 
 from simflow.episode import TABLES, sentence, vectors_schema
 from simflow.plan import Cell, Check, Clock, Event, Limits, Persona, Topic, canonical
@@ -390,7 +391,6 @@ def picture(snapshot):
 def make_app(home: Path, **given: object):
     """The application with a still clock, reading only when told to."""
     from simflow_tui.app import SimflowApp
-
     from simflow_tui.asking import Asker
 
     return SimflowApp([home], live=False, clock=lambda: NOW, asker=Asker(), **given)  # type: ignore[arg-type]
@@ -404,10 +404,11 @@ async def settle(app, pilot) -> None:
     app.gather()
     app.tell()
     await app.workers.wait_for_complete()
-    seen, calm = "", 0
-    for _ in range(100):  # the footer is composed a moment after its screen: wait until three looks see the same
-        await pilot.pause(0.03)
-        now = re.sub(r"terminal-\d+", "terminal", app.export_screenshot())
+    seen: list[Strip] = []
+    calm = 0
+    for _ in range(100):  # parts of a screen are painted one after another: wait until three looks see the same
+        await pilot.pause(0.01)
+        now = app.screen._compositor.render_strips()
         calm = calm + 1 if now == seen else 0
         if calm == 2:
             return

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
+import shutil
+from functools import partial
 
 import pytest
 from textual.binding import Binding
+from textual.message_pump import MessagePump
+from textual.widgets import Input
 
+import simflow_tui
+from simflow.errors import BadInput
+from simflow_tui import control
 from simflow_tui.app import SimflowApp, page
-from simflow_tui.dialogs import Confirm, Help, Jump
+from simflow_tui.dialogs import Confirm, Help, Jump, Line
 from simflow_tui.pages.page import Page
 from simflow_tui.tones import THEMES
 from simflow_tui.widgets.bar import MODES
@@ -48,56 +57,137 @@ async def test_a_click_moves_and_a_double_click_opens(home, make):
         assert app.current_mode == "watch"
 
 
-async def test_the_palette_names_group_and_action_and_every_command_runs(run, make, monkeypatch):
-    ran: list[str] = []
-    for action in ("dagster", "picture", "quit", "change_theme"):
-        monkeypatch.setattr(SimflowApp, f"action_{action}", lambda self, action=action: ran.append(action))
-    done: set[str] = set()
-    async with make.shown(run.home, "a", size=(80, 24)) as (app, pilot):
-        for mode in MODES:
-            app.switch_mode(mode)
-            await pilot.pause()
-            for command in list(app.get_system_commands(app.screen)):
-                assert re.fullmatch(r"[a-z]+: \S.*", command.title), command.title
-                if command.title in done:
-                    continue
-                done.add(command.title)
+QUIET = ("dagster", "picture", "quit", "change_theme")
+"""Actions that reach beyond the terminal: they are called, and do nothing here."""
+
+
+def owners() -> list[type]:
+    """Every class of the terminal that has keys or actions of its own."""
+    found: set[type] = set()
+    for module in pkgutil.walk_packages(simflow_tui.__path__, "simflow_tui."):
+        loaded = importlib.import_module(module.name)
+        found |= {c for c in vars(loaded).values() if isinstance(c, type) and c.__module__ == module.name and issubclass(c, MessagePump)}
+    return sorted(found, key=lambda c: c.__name__)
+
+
+def keys_of(owner: type) -> set[tuple[str, str]]:
+    if not owner.__module__.startswith("simflow_tui"):
+        return set()
+    bindings = [b for b in vars(owner).get("BINDINGS", ()) if isinstance(b, Binding)]
+    return {(owner.__name__, key.strip()) for b in bindings for key in b.key.split(",")}
+
+
+class Walk:
+    """Presses keys and runs commands, each once, and remembers which actions answered."""
+
+    def __init__(self, app, pilot) -> None:
+        self.app, self.pilot = app, pilot
+        self.everything: set[tuple[str, str]] = set().union(*map(keys_of, owners()))
+        self.pressed: set[tuple[str, str]] = set()
+        self.commands: set[str] = set()
+
+    async def at(self, mode: str, focus=None) -> None:
+        await self.pilot.pause()
+        while not isinstance(self.app.screen, Page):
+            await self.app.pop_screen()
+        if self.app.current_mode != mode:
+            self.app.action_go(mode)
+            await self.pilot.pause()
+        self.app.screen.set_focus(focus)
+        await self.pilot.pause()
+
+    async def press(self, node: object, key: str) -> None:
+        self.pressed |= {(c.__name__, key) for c in type(node).__mro__} & self.everything
+        await self.pilot.press(key)
+
+    async def keys(self, mode: str) -> None:
+        """Every key of the screen, of the application, and of each part of the screen that can have the keys."""
+        await self.at(mode)
+        for part in [w for w in self.app.screen.query("*") if w.focusable and type(w) in owners()]:
+            for node in (part,) if isinstance(part, Input) else (part, self.app.screen, self.app):  # letters are text in a field
+                for owner, key in sorted(set().union(*map(keys_of, type(node).__mro__)) - self.pressed):
+                    if (owner, key) not in self.pressed:
+                        await self.at(mode, None if node is self.app and key == "escape" else part)
+                        await self.press(node, key)
+
+    async def palette(self, mode: str) -> None:
+        """Every command that is offered on the screen."""
+        await self.at(mode)
+        for command in list(self.app.get_system_commands(self.app.screen)):
+            assert re.fullmatch(r"[a-z]+: \S.*", command.title), command.title
+            if command.title not in self.commands:
+                self.commands.add(command.title)
+                await self.at(mode)
                 result = command.callback()
                 if hasattr(result, "__await__"):
                     await result
-                await pilot.pause()
-                if app.current_mode != mode or not isinstance(app.screen, Page):
-                    if not isinstance(app.screen, Page):
-                        await app.pop_screen()
-                    app.switch_mode(mode)
-                    await pilot.pause()
-    assert {
-        "go: society",
-        "run: stop at the next window",
-        "open: Dagster",
-        "copy: command",
-        "theme: contrast",
-        "theme: ansi",
-        "filter: reply",
-        "log: error",
-    } <= done
-    assert set(ran) == {"dagster", "picture", "quit", "change_theme"}
+
+    async def dialog(self, make) -> None:
+        """Every key of a screen over a screen, each of which leaves it."""
+        for _, key in sorted(keys_of(type(make()))):
+            await self.at("runs")
+            made = make()
+            await self.app.push_screen(made)
+            await self.press(made, key)
+            await self.pilot.pause()
+            assert self.app.screen is not made, f"{key} leaves {type(made).__name__}"
 
 
-async def test_every_key_of_every_screen_can_be_pressed(run, make, monkeypatch):
-    monkeypatch.setattr(SimflowApp, "exit", lambda self, *a, **k: None)
-    async with make.shown(run.home) as (app, pilot):
+@pytest.fixture
+def answered(monkeypatch) -> set[str]:
+    """The actions that were called, by class and name; those that reach beyond the terminal do nothing."""
+    found: set[str] = set()
+
+    def record(owner: type, name: str) -> None:
+        kept, quiet = vars(owner)[name], name.removeprefix("action_") in QUIET
+
+        def recorded(self, *args, **given):
+            found.add(f"{owner.__name__}.{name}")
+            return None if quiet else kept(self, *args, **given)
+
+        monkeypatch.setattr(owner, name, recorded)
+
+    for owner in owners():
+        for name in [n for n in vars(owner) if n.startswith("action_")]:
+            record(owner, name)
+    for name in ("action_quit", "action_change_theme"):  # Textual's own
+        monkeypatch.setattr(SimflowApp, name, lambda self: None)
+    return found
+
+
+async def test_every_key_and_every_command_is_reached_and_every_action_answers(home, root, make, answered, monkeypatch):
+    """Fails where a key, a command or an action was added and nothing here reaches it."""
+    (home.parent / "scenarios").mkdir()
+    shutil.copy(root / "scenarios/hello.yaml", home.parent / "scenarios/water-tariff.yaml")
+    make.run(home)
+    stopped = make.run(home, cell="leaks-s7", stamp="20261130-071500", state="stopped", done=2, variant="leaks")
+
+    def refuse(_words: object, where: object) -> None:
+        raise BadInput("nothing is started here", hint=str(where))
+
+    monkeypatch.setattr(control, "launch", refuse)
+    async with make.shown(home, "a") as (app, pilot):
+        walk = Walk(app, pilot)
         for mode in MODES:
-            bindings = [b for b in type(page(mode)).BINDINGS if isinstance(b, Binding)]
-            for binding in bindings:
-                app.action_go(mode)
-                await pilot.pause()
-                for key in binding.key.split(","):
-                    await pilot.press(key)
-                    await pilot.pause()
-                    while not isinstance(app.screen, Page):
-                        await app.pop_screen()
+            await walk.at(mode)
+            await make.settle(app, pilot)
+            if mode == "memory":
+                app.screen.query_one("#situation").value = "the water bill"
+            if mode == "watch":
+                app.choose(str(stopped.record.path))
+                app.take(app.read())
+                await walk.palette(mode)
+                app.choose(next(r.key for r in app.snapshot.runs if r.live))
+                app.take(app.read())
+            await walk.keys(mode)
+            await walk.palette(mode)
+        for dialog in (partial(Confirm, "run it?", "about", "run"), partial(Line, "change", "a key"), partial(Help, ["# Help"], [])):
+            await walk.dialog(dialog)
         assert app.is_running
+    assert walk.pressed == walk.everything
+    assert {"filter: reply", "log: error", "order: cost", "theme: ansi", "run: resume", "run: stop at the next window"} <= walk.commands
+    every = {f"{o.__name__}.{n}" for o in owners() for n in vars(o) if n.startswith("action_")}
+    assert sorted(every - answered) == ["SimflowApp.action_change_theme", "SimflowApp.action_quit"], "actions that nothing reached"
 
 
 async def test_no_screen_takes_a_letter_that_goes_elsewhere():

@@ -67,6 +67,11 @@ def test_figures_never_outgrow_their_columns(value):
     assert value >= 1e15 or len(money(value)) <= 7
 
 
+@pytest.mark.parametrize("width", [0, 1, 2, 3])
+def test_wide_characters_in_a_place_too_narrow_for_them_end(width):
+    assert all(cell_len(line) <= width for line in wrapped("小明 水费 😤 тариф", width))
+
+
 def test_words_are_kept_when_lines_are_cut():
     text = "Тариф зростає, а труби течуть 水费上涨对小店影响很大 honestly"
     assert "".join(wrapped(text, 12)).replace(" ", "") == text.replace(" ", "")

@@ -29,6 +29,9 @@ from simflow_tui.watch import Clock, RunView
 from simflow_tui.widgets.bar import MODES as NAMES
 from simflow_tui.widgets.bar import Bar
 
+AHEAD = 0.3
+"""Seconds between two screens that are made before anybody asks for them."""
+
 if TYPE_CHECKING:
     from simflow_tui.asking import Answerer
 
@@ -77,6 +80,8 @@ class SimflowApp(ReadingApp):
         self.notices = Notices()
         self.launched: list[control.Launched] = []
         self._can: object = None
+        self._coming = ""
+        self._pressed = 0.0
         for each in THEMES:
             self.register_theme(each)
         wanted = theme or os.environ.get("SIMFLOW_THEME") or ("simflow-ansi" if few_colours() else "simflow-dark")
@@ -91,13 +96,28 @@ class SimflowApp(ReadingApp):
         parsed.cache_clear()
 
     def on_mount(self) -> None:
-        """Begin to read."""
+        """Begin to read; make the other screens while nobody presses a key, so that each is there at once when it is wanted."""
         if self.live:
             self.call_after_refresh(self.follow)
+            self.set_timer(AHEAD, self._make_ahead)
+
+    def _make_ahead(self) -> None:
+        modes = [mode for mode in NAMES if mode not in self._screen_stacks]
+        if modes and not self.closing:
+            if time.monotonic() - self._pressed > 2 * AHEAD:
+                self._init_mode(modes[0])
+            self.set_timer(AHEAD, self._make_ahead)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Remember when a key was pressed last."""
+        if isinstance(event, events.Key):
+            self._pressed = time.monotonic()
+        await super().on_event(event)
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Textual waits a twentieth of a second before it paints another screen; ours are there at once."""
-        super().delay_update(min(delay, 0.005))
+        """Textual waits a twentieth of a second before it paints another screen; one that was made ahead is painted at once."""
+        if self._coming not in self._screen_stacks:
+            super().delay_update(min(delay, 0.005))
 
     def take(self, snapshot: Snapshot) -> None:
         """Show a snapshot, and tell what happened."""
@@ -145,14 +165,19 @@ class SimflowApp(ReadingApp):
         """Go to a screen."""
         if mode != self.current_mode and isinstance(self.screen, Page):
             self.choice.back = [*self.choice.back[-20:], self.current_mode]
-            self.switch_mode(mode)
+            self._show(mode)
 
     async def action_back(self) -> None:
         """Go back to where one came from."""
         if self.choice.back:
-            self.switch_mode(self.choice.back.pop())
+            self._show(self.choice.back.pop())
         elif self.current_mode != "runs":
-            self.switch_mode("runs")
+            self._show("runs")
+
+    def _show(self, mode: str) -> None:
+        self._coming = mode
+        self.switch_mode(mode)
+        self._coming = ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that would do nothing are not shown."""

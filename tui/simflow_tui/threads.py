@@ -29,9 +29,7 @@ SIGNS = {
 }
 """A sign for each kind; others are shown by their name."""
 
-STRUCTURE = frozenset(
-    {"like", "dislike", "report", "hidden", "follow", "unfollow", "mute", "unmute", "search", "trend", "join", "leave"}
-)
+STRUCTURE = frozenset({"like", "dislike", "report", "hidden", "follow", "unfollow", "mute", "unmute", "search", "trend", "join", "leave"})
 """Kinds without words: counted at what they are about, listed only when asked for."""
 
 

@@ -6,8 +6,8 @@ from rich.cells import cell_len, chop_cells
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of whole words where words fit; a word that is longer than a line is cut where the line ends."""
-    if width <= 0:
+    """Lines of whole words where words fit; a word that is longer than a line is cut where the line ends. In one cell nothing is told."""
+    if width <= 1:  # a wide character would never fit
         return []
     lines: list[str] = []
     for part in text.split("\n"):

@@ -32,8 +32,7 @@ class Terminal:
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.execvpe(self.command[0], self.command, self.environment)  # noqa: S606 - the program that is measured
-        columns, rows = self.size
-        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.resize(*self.size)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -49,6 +48,11 @@ class Terminal:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self._fd)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size; the program is told by a signal."""
+        self.size = columns, rows
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def write(self, text: str) -> None:
         """Press keys."""

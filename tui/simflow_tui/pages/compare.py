@@ -30,11 +30,11 @@ class ComparePage(Page):
 # Compare
 
 The selected run is **A**; choose **B** on the left. Shared windows are computed once and are the same bytes: what differs, differs
-after them. `Δ` is B minus A. `k` makes B the selected run.
+after them. `Δ` is B minus A. `x` makes B the selected run.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right_square_bracket", "topic", "topic", key_display="]"),
-        Binding("k", "swap", "swap A and B"),
+        Binding("x", "swap", "swap A and B"),
     ]
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ after them. `Δ` is B minus A. `k` makes B the selected run.
 
     def deeds(self) -> Iterator[Deed]:
         """Swap."""
-        yield Deed("compare: swap", "make B the selected run (key k)", "screen.swap")
+        yield Deed("compare: swap", "make B the selected run (key x)", "screen.swap")
 
     @on(Rows.Highlighted, "#others")
     def _highlighted(self, event: Rows.Highlighted) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual._context import NoActiveAppError
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -71,6 +73,12 @@ class Page(Screen[None]):
     HELP: ClassVar[str | None] = ""
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", key_display="/")]
 
+    def __init__(self) -> None:
+        super().__init__()
+        with contextlib.suppress(NoActiveAppError):
+            # Its style sheets are those of now: Textual would parse and apply all of them again when it is first shown.
+            self._css_update_count = self.app._css_update_count  # noqa: SLF001 - there is no other way to say so
+
     @property
     def desk(self) -> SimflowApp:
         """The application, with what is selected."""
@@ -108,7 +116,7 @@ class Page(Screen[None]):
 
     def news(self) -> None:
         """Called when the ledger or the data of the selected run changed, while this screen is on."""
-        if self._whole and self.is_attached and not self.desk.closing:
+        if self._whole and self.is_attached and self.desk.current_mode == self.MODE and not self.desk.closing:
             self.query_one(Bar).show(self.desk.snapshot.runs)
             self.query_one(Crumbs).show(*self.path())
             self.update()

@@ -48,7 +48,7 @@ class Panel(Widget):
 
     def _drawn(self) -> Lines:
         width, height = self.content_size
-        return tuple(map(tuple, self._draw(max(1, width), max(1, height))))[: max(1, height)]
+        return tuple(map(tuple, self._draw(width, height)))[:height] if width > 0 and height > 0 else ()
 
     def render(self) -> Content:
         """The lines, as many as there is room for."""
