@@ -190,4 +190,4 @@ def test_only_the_less_confident_half_is_doubted_where_the_rest_passes(kit):
 
     accepted = {n: read(0.92 if n < 20 else 0.99) for n in range(40)}
     wrong = {n: n < 20 for n in range(40)}
-    assert made._doubted(accepted, wrong) == set(range(20))  # noqa: SLF001
+    assert made._doubted(accepted, wrong) == set(range(20))

@@ -98,7 +98,7 @@ def train() -> dict[str, Matrix]:
             names = [(t.name, *t.words) for t in made.topics]
             posts = [features.stance(text, lexicon, names[k]) for text, k in zip(made.posts, made.topic.tolist(), strict=True)]
             own = [
-                features.stance(features.body(text, lexicon, names[k]), lexicon, names[k])
+                features.stance(features.body(text, names[k]), lexicon, names[k])
                 for text, k in zip(made.replies, made.topic.tolist(), strict=True)
             ]
             said = [features.answer(text, lexicon) for text in made.replies]

@@ -37,9 +37,10 @@ _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")
 
 
 class Judgement(NamedTuple):
-    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue
-    at all; whether knowledge of the
-    setting stands behind it (a camp's word, a long answer) and not the sentence alone."""
+    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue at all.
+
+    known: knowledge of the setting stands behind it (a camp's word, a long answer), not the sentence alone.
+    """
 
     odds: npt.NDArray[np.float64]
     strength: float
@@ -105,7 +106,7 @@ class BuiltinExtractor:
         topic = next(iter(named), None)
         # Praise and blame tell two stances apart only where both are on the same topic.
         blank = Judgement(_EVEN, 0.5, None, heard=False)
-        own = blank if topic is None else self.stance(features.body(named[topic], lexicon, self._names[topic]), lexicon, topic)
+        own = blank if topic is None else self.stance(features.body(named[topic], self._names[topic]), lexicon, topic)
         parent = blank if topic is None else self.stance(passage.parent_text or "", lexicon, topic)
         said = self.answer(passage.text, lexicon)
         if self.sure and not _addressed(passage):

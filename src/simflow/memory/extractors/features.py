@@ -73,8 +73,9 @@ def _split(sentence: str, lexicon: Lexicon) -> list[str]:
 
 
 def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases = ()) -> Reading:
-    """Numbers of `STANCE` for a text. topic: words that name the topic; phrases are found across them ("reject the tariff outright"). more: phrases
-    that the book knows beside its own.
+    """Numbers of `STANCE` for a text. topic: words that name the topic; phrases are found across them ("reject the tariff outright").
+
+    more: phrases that the book knows beside its own.
     """
     book = wording.load(lexicon.code, "stance", more)
     heard_like = 0.0
@@ -87,7 +88,7 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases
     for part, conceded in clauses(bare, lexicon):
         tokens = [t for t in words(part) if stem(t[0]) not in skip]
         stems = [stem(w) for w, _, _ in tokens]
-        cues = lexicon.cues(stems, "position", "judgement")
+        cues = lexicon.cues(stems, "position", "judgement", breaks=_breaks(part, tokens))
         numbers["irony"] += lexicon.holds(stems, lexicon.irony) or lexicon.holds([stem(w) for w, _, _ in words(part)], lexicon.irony)
         for cue in cues:
             side = "for" if cue.value > 0 else "against" if cue.value < 0 else "neutral"
@@ -154,7 +155,7 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
     for at, part in enumerate(opening):
         tokens = [t for t in words(part) if stem(t[0]) not in lexicon.fillers] or words(part)
         stems = [stem(w) for w, _, _ in tokens]
-        for cue in lexicon.cues(stems, "answer"):
+        for cue in lexicon.cues(stems, "answer", breaks=_breaks(part, tokens)):
             if cue.end - cue.begin == 1 and not _stands(part, tokens, cue):
                 continue
             side = _side(cue)
@@ -172,7 +173,7 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
     return Reading(np.clip(vector, -3, 3), quote if quote is None or quote in text else None, quote is not None or sounds.like >= LIKE)
 
 
-def body(text: str, lexicon: Lexicon, topic: Sequence[str] = ()) -> str:
+def body(text: str, topic: Sequence[str] = ()) -> str:
     """A reply without its first sentence, which speaks to somebody: unless it names the topic, or nothing follows."""
     bare = _ADDRESSED.sub("", _CITED.sub("", text))
     sentences = [s for s in _CLAUSE.findall(bare) if words(s)]
@@ -200,6 +201,11 @@ def _opening(text: str, lexicon: Lexicon) -> list[str]:
 def _stands(part: str, tokens: Sequence[tuple[str, int, int]], cue: Cue) -> bool:
     after = part[tokens[cue.begin][2] :].lstrip()
     return cue.begin <= EARLY and (len(tokens) <= WHOLE or not after or after[0] in ",.!;:…-–—")
+
+
+def _breaks(part: str, tokens: Sequence[tuple[str, int, int]]) -> list[int]:
+    # Places of the words that stand behind a comma.
+    return [at for at in range(1, len(tokens)) if "," in part[tokens[at - 1][2] : tokens[at][1]]]
 
 
 def _side(cue: Cue) -> str:

@@ -54,15 +54,16 @@ class Lexicon:
     fillers: frozenset[str]
     longest: int
 
-    def cues(self, stems: Sequence[str], *tables: str) -> list[Cue]:
+    def cues(self, stems: Sequence[str], *tables: str, breaks: Sequence[int] = ()) -> list[Cue]:
         """Cues of the tables, the longest at each place, none inside another; one in three words after a negator is turned round.
 
-        A negator that an earlier cue stands behind turns nothing more.
+        A negator turns nothing behind another cue, or behind a comma. breaks: places of the words that follow one.
         """
         found: list[Cue] = []
         at = 0
         while at < len(stems):
-            cue = self._at(stems, at, tables, found[-1].end if found else 0)
+            free = max([0, *(b for b in breaks if b <= at)])
+            cue = self._at(stems, at, tables, max(free, found[-1].end if found else 0))
             if cue is not None:
                 found.append(cue)
                 at = cue.end

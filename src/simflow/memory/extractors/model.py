@@ -21,8 +21,9 @@ PARTS = {"stance": 28, "answer": 16, "relation": 18, "reply": 15}
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`weights`: by part, shape (inputs + 1, 3), the last row is the bias. `id`: changes whenever they do. `phrases`: what the
-    books know beside their own, by language: (heading, phrase).
+    """`weights`: by part, shape (inputs + 1, 3), the last row is the bias. `id`: changes whenever they do.
+
+    `phrases`: what the books know beside their own, by language: (heading, phrase).
     """
 
     id: str
