@@ -102,7 +102,7 @@ def test_an_empty_history_answers_with_nothing():
     history = History([])
     assert len(history.search(np.ones(4, np.float32), now=10, half_life=5, top=3).rows) == 0
     assert history.before(5) == 0
-    assert len(history.topic_rows(0, 10)) == 0
+    assert len(history.topic_rows([0], 10)) == 0
 
 
 def test_segments_out_of_order_are_refused():

@@ -55,7 +55,7 @@ def report(found: Sequence[Mark]) -> dict[str, Any]:
         sure = np.array([m.confidence for m in found if m.group == name])
         right = np.array([m.right for m in found if m.group == name])
         at = np.digitize(sure, EDGES) - 1
-        bins = []
+        bins: list[dict[str, Any]] = []
         for number in np.unique(at).tolist():
             mine = at == number
             low, high = wilson(float(right[mine].sum()), int(mine.sum()))

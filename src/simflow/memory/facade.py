@@ -176,7 +176,7 @@ class MemoryView:
         """How often each agent's episodes on a topic were shown to others in ticks [since, until): agent -> times."""
         shown = self.run.table("exposures", columns=["tick", "reader", "episode"])
         ticks, episodes = shown["tick"].to_numpy(), shown["episode"].to_numpy()
-        rows = self.history.topic_rows(topic, self.history.before(until))
+        rows = self.history.topic_rows([topic], self.history.before(until))
         about, order = np.unique(self.history.episode[rows], return_index=True)
         if not len(about):
             return {}

@@ -297,7 +297,8 @@ class Graph:
         rows = self._edge_order[self._edge_start[slot] : self._edge_start[slot + 1]]
         for row in rows[::-1].tolist():
             if (self._cited[self._cited_start[row] : self._cited_start[row + 1]] == episode).any():
-                return self._edge_key[row]
+                edge: int = self._edge_key[row]
+                return edge
         return None
 
 

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 BLOCK = 1024
 """Rows rated at once: few enough that the linear algebra library does not wake a second thread, which costs fifty times the product."""
-FIRST = 64
-"""Rows of the first block where only some rows count, as what one agent witnessed: those that can win are few, and each costs a page of memory."""
 _SLACK = 2e-5  # rounding of float32 products, well above what was observed (2e-7)
 
 ROW = np.dtype([("episode", "<i8"), ("tick", "<i4"), ("ordinal", "<i4"), ("actor", "<i4"), ("scale", "<f4"), ("error", "<f4")])
@@ -29,7 +27,7 @@ class Segment:
     """A stretch of rows sorted by time. Arrays may be memory-mapped.
 
     rows: ROW[n]. codes: int8[n, d]. exact: float32[n, d]. topics: int32[m, 2], pairs (row, index of a topic it is about), by row.
-    words: int32[m, 2], pairs (row, hash of a word's stem), by row, a pair for each time that the word is said.
+    words: int32[2, m], the row and the hash of a stem of each word said, by row.
     """
 
     rows: npt.NDArray[Any]
@@ -61,8 +59,8 @@ def segment(
     rows = np.empty(len(episode), ROW)
     for name, column in (("episode", episode), ("tick", tick), ("ordinal", ordinal), ("actor", actor), ("scale", scale), ("error", error)):
         rows[name] = column
-    nothing = np.empty((0, 2), np.int32)
-    return Segment(rows, codes, vectors, nothing if topics is None else topics, nothing if words is None else words)
+    topics = np.empty((0, 2), np.int32) if topics is None else topics
+    return Segment(rows, codes, vectors, topics, np.empty((2, 0), np.int32) if words is None else words)
 
 
 def quantise(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -88,6 +86,7 @@ class History:
         self.actor: npt.NDArray[np.int32] = _joined(columns["actor"], np.int32)
         self._scale = _joined(columns["scale"], np.float32)
         self._error = _joined(columns["error"], np.float32)
+        self._of_topics: dict[tuple[int, ...], npt.NDArray[np.int64]] = {}
         if len(self.tick) and (np.diff(self.tick) < 0).any():
             raise ValueError("segments are not in order of time")
 
@@ -96,13 +95,17 @@ class History:
 
     def before(self, tick: int) -> int:
         """How many rows are older than `tick`: rows [0, n) are."""
-        return int(np.searchsorted(self.tick, tick, side="left"))
+        # In the type of the ticks: with another one numpy would convert them all, each time.
+        return int(np.searchsorted(self.tick, np.int32(min(max(tick, -1), np.iinfo(np.int32).max)), side="left"))
 
-    def topic_rows(self, topic: int, stop: int) -> npt.NDArray[np.int64]:
-        """Rows below `stop` that are about a topic, oldest first."""
-        parts = [s.topics[s.topics[:, 1] == topic, 0] + start for s, start in zip(self.segments, self.starts[:-1], strict=True)]
-        found = np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
-        return found[found < stop]
+    def topic_rows(self, topics: Sequence[int], stop: int) -> npt.NDArray[np.int64]:
+        """Rows below `stop` that are about any of some topics, oldest first."""
+        key = tuple(sorted(set(topics)))
+        if key not in self._of_topics:
+            of = [(s.topics[np.isin(s.topics[:, 1], key), 0], start) for s, start in zip(self.segments, self.starts[:-1], strict=True)]
+            self._of_topics[key] = _joined([np.unique(rows) + start for rows, start in of], np.int64)
+        found = self._of_topics[key]
+        return found[: np.searchsorted(found, stop)]
 
     def said(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """The words of rows (sorted): for each word its place in `rows`, and its hash."""
@@ -110,9 +113,9 @@ class History:
         cuts = np.searchsorted(rows, self.starts)
         for number, part in enumerate(self.segments):
             low, high = int(cuts[number]), int(cuts[number + 1])
-            if low < high and len(part.words):
+            if low < high and part.words.shape[1]:
                 wanted = (rows[low:high] - self.starts[number]).astype(np.int32)
-                of, column = part.words[:, 0], part.words[:, 1]
+                of, column = part.words
                 begin, end = np.searchsorted(of, wanted), np.searchsorted(of, wanted, side="right")
                 sizes = end - begin
                 where = np.repeat(begin - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(int(sizes.sum()))
@@ -142,15 +145,14 @@ class History:
         allowed = None if rows is None else rows[: np.searchsorted(rows, stop)]
         left = stop if allowed is None else len(allowed)
         best, scores = np.empty(0, np.int64), np.empty(0, np.float64)
-        scanned, size = 0, BLOCK if allowed is None else min(FIRST, BLOCK)
+        scanned = 0
         wide = query.astype(np.float64)
         limit = float(np.sqrt((wide * wide).sum())) * (1 + 1e-3)  # stored vectors have unit length, up to rounding
         while left > 0 and top > 0:
             newest = left - 1 if allowed is None else int(allowed[left - 1])
             if len(best) == top and scores[-1] > limit * _decay(now - int(self.tick[newest]), half_life):
                 break
-            begin = max(left - size, 0)
-            size = min(2 * size, BLOCK)
+            begin = max(left - BLOCK, 0)
             block = np.arange(begin, left, dtype=np.int64) if allowed is None else allowed[begin:left]
             decay = _decays(now - self.tick[block].astype(np.float64), half_life)
             rated = (self._gather(block, "codes", contiguous=allowed is None).astype(np.float32) @ query).astype(np.float64)

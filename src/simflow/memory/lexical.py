@@ -92,10 +92,10 @@ class Lexicon:
 
 
 def hashed(texts: Sequence[str]) -> npt.NDArray[np.int32]:
-    """(place of the text, hash of a stem) for each word that tells something, by place."""
+    """The place of the text and the hash of a stem of each word that tells something, by place: int32[2, m]."""
     kept: dict[str, int] = {}
     found = [(place, kept.get(t) or kept.setdefault(t, _hash(t))) for place, text in enumerate(texts) for t in terms(text)]
-    return np.array(found, np.int32).reshape(-1, 2)
+    return np.ascontiguousarray(np.array(found, np.int32).reshape(-1, 2).T)
 
 
 def rate(query: str, size: int, places: npt.NDArray[np.int64], words: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:

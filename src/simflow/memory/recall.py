@@ -127,22 +127,43 @@ def scan_arm(
     asked: agents whom the situation names: their newest words on the topics come before everybody's. told: lines whose episodes are not
     told again, unless the situation asks for now.
     """
-    stop = history.before(scope.now)
+    allowed, stop = within(history, scope), history.before(scope.now)
     if topics:
-        found = np.unique(np.concatenate([history.topic_rows(t, stop) for t in topics]))
+        found = history.topic_rows(topics, stop)
     elif current:
-        found = np.arange(max(stop - 64 * memory.top, 0), stop, dtype=np.int64) if scope.rows is None else scope.rows
+        found = np.arange(max(stop - 64 * memory.top, 0), stop, dtype=np.int64) if allowed is None else allowed
+        found, allowed = found[: np.searchsorted(found, stop)], None
     else:
         return []
-    allowed = within(history, scope)
-    if allowed is not None:
-        found = np.intersect1d(found, allowed, assume_unique=True)
-    found = found[found < stop]
-    if told and not current:
-        found = found[np.isin(history.episode[found], [line.episode for line in told if line.episode is not None], invert=True)]
-    theirs = found[np.isin(history.actor[found], asked)][::-1][:_THEIRS] if topics and len(asked) else found[:0]
-    newest = [r for r in found[::-1][: memory.top + len(theirs)].tolist() if r not in theirs][: memory.top - len(theirs)]
-    return [_line("scan", history, int(row), 1.0 / (place + 1), tell) for place, row in enumerate([*theirs.tolist(), *newest])]
+    skip = np.array([] if current else [line.episode for line in told if line.episode is not None], np.int64)
+
+    def fresh(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        return np.isin(history.episode[rows], skip, invert=True)
+
+    theirs: list[int] = []
+    if topics and len(asked):
+        theirs = _newest(found, allowed, _THEIRS, lambda rows: fresh(rows) & np.isin(history.actor[rows], asked))
+    newest = [row for row in _newest(found, allowed, memory.top, fresh) if row not in theirs][: memory.top - len(theirs)]
+    return [_line("scan", history, row, 1.0 / (place + 1), tell) for place, row in enumerate([*theirs, *newest])]
+
+
+def _newest(
+    found: npt.NDArray[np.int64],
+    allowed: npt.NDArray[np.int64] | None,
+    count: int,
+    keep: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.bool_]],
+) -> list[int]:
+    # The newest rows that are in both, newest first, looked for from the newest on so that older history costs nothing.
+    rows, among = (found, None) if allowed is None else (allowed, found)
+    chosen: list[int] = []
+    stop, size = len(rows), 256
+    while stop > 0 and len(chosen) < count:
+        part = rows[max(stop - size, 0) : stop]
+        stop, size = max(stop - size, 0), 2 * size
+        if among is not None:
+            part = part[among[np.minimum(np.searchsorted(among, part), len(among) - 1)] == part] if len(among) else part[:0]
+        chosen += part[keep(part)][::-1].tolist()
+    return chosen[:count]
 
 
 def within(history: History, scope: Scope) -> npt.NDArray[np.int64] | None:

@@ -21,7 +21,7 @@ from simflow.memory.topics import Gazetteer
 from simflow.plan import Cell
 from simflow.store import RunData, Store
 
-FORMAT = "segment-2"
+FORMAT = "segment-3"
 _ARRAYS = ("rows", "codes", "exact", "topics", "words")
 
 
@@ -148,7 +148,8 @@ def load(place: Path, *, verify: bool = False) -> Segment | None:
     """A segment as it was saved, memory-mapped; None where it is missing or does not fit. verify: also compare checksums."""
     try:
         about = json.loads((place / "sums.json").read_text("utf-8"))
-        arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS}
+        # As plain arrays over the mapped files: numpy's own class for them makes each access slower.
+        arrays = {name: np.asarray(np.load(place / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in _ARRAYS}
         if verify and any(hashlib.sha256((place / f"{n}.npy").read_bytes()).hexdigest() != about["sha256"][n] for n in _ARRAYS):
             return None
     except (OSError, ValueError, KeyError, TypeError):

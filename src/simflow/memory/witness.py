@@ -38,7 +38,7 @@ class Witness:
 
     def seen(self, agent: int) -> Seen:
         """Everything that an agent ever witnessed."""
-        low, high = np.searchsorted(self._who, [agent, agent + 1])
+        low, high = np.searchsorted(self._who, np.array([agent, agent + 1], np.int32))
         return Seen(self._what[low:high], self._when[low:high])
 
 
