@@ -27,7 +27,7 @@ TOPICS = {
     "uk": (Topic("тариф на воду", words=("тариф",)), Topic("нічний автобус")),
 }
 TEXTS = 400
-HIDDEN = (0.0, 0.2, 0.4, 0.6)
+HIDDEN = (0.2, 0.5, 0.7, 0.9)
 """Shares of the lexicon that are hidden, in turn."""
 HEADINGS = {
     **{f"{table}.{level}": heading for table in ("stance", "negated") for level, heading in zip(tables.LEVELS, ("against", "against", "neutral", "for", "for"), strict=True)},
