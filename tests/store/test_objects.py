@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import pytest
@@ -61,6 +62,22 @@ def test_another_machine_reads_the_same_state_with_nothing_of_its_own(object_sto
     assert run.table("episodes").num_rows == record.windows()[0].rows["episodes"]
     assert run.window(0).faults() == []
     assert list((workplace(there) / "windows").rglob("episodes.parquet"))
+
+
+def test_commands_and_the_terminal_read_a_remote_ledger(object_store, cell):
+    from click.testing import CliRunner
+
+    from simflow.cli.doctor import doctor
+    from simflow.cli.runs import runs
+    from simflow_tui.command import tui
+
+    lived(place(object_store), cell, 0)
+    [listed] = json.loads(CliRunner().invoke(runs, ["--home", object_store, "--json"]).output)
+    assert listed["run"].startswith("village/")
+    assert listed["run"] in CliRunner().invoke(tui, ["--once", "--home", object_store]).output
+    checked = CliRunner().invoke(doctor, ["--home", object_store, "--json"])
+    assert json.loads(checked.stdout)["faults"] == []
+    assert "no place for state" in str(CliRunner().invoke(runs, ["--home", "ftp://x"]).exception)
 
 
 def test_a_window_whose_manifest_was_never_written_does_not_exist(object_store, cell):

@@ -8,7 +8,9 @@ import click
 
 
 @click.command()
-@click.option("--home", "homes", multiple=True, help="a project's .simflow folder, or the project itself; several may be given")
+@click.option(
+    "--home", "homes", multiple=True, help="a project's .simflow folder, the project itself, or s3://BUCKET/PREFIX; several may be given"
+)
 @click.option("--once", is_flag=True, help="print the state of all runs as text and end")
 @click.option("--json", "as_json", is_flag=True, help="print the state of all runs as JSON and end")
 @click.option("--theme", default=None, help="simflow-dark, simflow-light, simflow-contrast, simflow-ansi, or any of Textual's")
@@ -23,9 +25,9 @@ def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None, no
 
     Reads the ledger and the committed windows only: closing it never touches a run.
     """
-    from simflow.runs import home
+    from simflow.runs import home, place
 
-    roots = [_root(Path(given)) for given in homes] or [home()]
+    roots = [_root(place(given)) for given in homes] or [home()]
     if once or as_json:
         from simflow_tui.status import as_text, as_values
         from simflow_tui.watch import Watch
@@ -53,4 +55,4 @@ def tui(homes: tuple[str, ...], once: bool, as_json: bool, theme: str | None, no
 
 def _root(given: Path) -> Path:
     inside = given / ".simflow"
-    return (inside if inside.is_dir() else given).expanduser().absolute()
+    return inside if inside.is_dir() else given
