@@ -10,6 +10,7 @@ BENCHES: dict[str, tuple[str, str]] = {
     "pipeline": ("simflow.bench.pipeline:pipeline", "the whole line, by stage"),
     "world": ("simflow.bench.world:world", "the built-in engine"),
     "recall": ("simflow.bench.recall:recall", "recall and the graph, as history grows"),
+    "readers": ("simflow.bench.readers:readers", "questions from several processes while a run is written"),
     "embedders": ("simflow.bench.embedders:embedders", "embedders side by side"),
     "language": ("simflow.bench.language:language", "reading scenarios, hostile ones among them"),
     "extract": ("simflow.bench.extract:extract", "tokens and money of extraction, by strategy"),
