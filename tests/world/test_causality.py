@@ -116,3 +116,46 @@ def test_reposts_branch_as_a_branching_process_does():
     assert len(sizes) == roots
     expected = 1 / (1 - links * chance)
     assert abs(sizes.mean() - expected) < 4 * sizes.std() / np.sqrt(roots)
+
+
+@pytest.mark.parametrize("spread", [0.8, 1.6, 2.4])
+def test_a_rumour_reaches_the_final_size_of_an_epidemic(spread):
+    """SIR: who has shared it once is out. Each of `links` followees passes it on with the same chance, so s = s0 + (1 - s0)(1 - (1 - p s)^links)."""
+    people, links, seeds = 4000, 8, 80
+    chance = spread / links
+    rate = chance / ((0.3 + 1 / 3) * 0.5)  # full agreement, a stance of 0, one topic: see `react`
+    cell = make_cell(
+        agents=people,
+        ticks=60,
+        topics=("water tariff",),
+        personas=(Persona("reader", people, stance={"water tariff": Uniform(0.0, 0.0)}),),
+        network=Network("small_world", links=links, rewire=1.0),
+        platform=Platform(actions=("repost",), feed=Feed("chronological", posts=20)),
+        dynamics=Dynamics(noise=0.0),
+        clock=Clock(ticks=60, active=(1.0,) * 24),
+    )
+    names = run(dataclasses.replace(cell, clock=Clock(ticks=1))).agents["id"].to_pylist()
+    told = [k * (people // seeds) for k in range(seeds)]
+    events = tuple(Event(f"r{k}", "post", 1, by=names[k], text="Water.", stance=0.0) for k in told)
+    engine = BuiltinEngine(dataclasses.replace(cell, events=events), Settings(sessions=1e6, busiest=1.0, repost=rate, attention=20))
+    state, out = engine.begin(), set()
+    for tick in range(60):
+        step = engine.advance(state, tick, tick + 1)
+        state = step.state
+        new = set(step.episodes["actor"].to_pylist()) - out
+        if tick > 1 and not new:
+            break
+        state["left"] = state["left"].copy()
+        state["left"][sorted(new)] = tick + 1
+        out |= new
+    else:
+        pytest.fail("it should have ended")
+    size = first = seeds / people
+    for _ in range(1000):
+        size = first + (1 - first) * (1 - (1 - chance * size) ** links)
+    found = len(out) / people
+    # The variance of the final size of a large epidemic is about s(1 - s) / (n (1 - R0 (1 - s))^2), more where it is young.
+    slope = chance * links * (1 - size)
+    sd = np.sqrt(size * (1 - size) * (1 + spread) / people) / (1 - slope)
+    assert abs(found - size) < 4 * sd
+    assert sd < 0.06
