@@ -250,7 +250,8 @@ def digest(versions: tuple[str, ...]) -> dict[str, Any]:
 
 
 def fingerprint() -> str:
-    """One hash over every table and array of runs with all dynamics, feeds and networks."""
+    """One hash over every table and array of runs with all dynamics, feeds, networks and actions."""
+    from simflow.features import BUILTIN
     from simflow.plan import Dynamics, Feed, Network, Platform
     from simflow.world.builtin import BuiltinEngine
 
@@ -258,11 +259,12 @@ def fingerprint() -> str:
     models = ("bounded_confidence", "social_judgement", "degroot", "friedkin_johnsen")
     feeds = ("mix", "chronological", "hot", "follow_first")
     shapes = ("small_world", "preferential", "blocks", "configuration")
+    actions = tuple(sorted(f.partition(":")[2] for f in BUILTIN if f.startswith("action:")))
     for model, feed, shape in zip(models, feeds, shapes, strict=True):
         cell = dataclasses.replace(
             city(288, 120),
             dynamics=Dynamics(model, repulsion=0.3),  # type: ignore[arg-type]
-            platform=Platform(feed=Feed(feed)),  # type: ignore[arg-type]
+            platform=Platform(feed=Feed(feed), actions=actions, hide_after=1),  # type: ignore[arg-type]
             network=Network(shape, homophily_by="persona", homophily_strength=0.5),  # type: ignore[arg-type]
         )
         engine = BuiltinEngine(cell)
