@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 _SAID = {
-    "post": ("wrote", "wrote"),
-    "reply": ("replied to {whom}", "replied"),
-    "repost": ("shared {whom}'s post", "shared a post"),
-    "quote": ("quoted {whom}", "quoted a post"),
-    "message": ("told {whom}", "said"),
-    "group": ("answered {whom} in {where}", "wrote in {where}"),
+    "post": ("wrote", None, "wrote"),
+    "reply": ("replied to ", "", "replied"),
+    "repost": ("shared ", "'s post", "shared a post"),
+    "quote": ("quoted ", "", "quoted a post"),
+    "message": ("told ", "", "said"),
+    "group": ("answered ", " in ", "wrote in "),
 }
-"""What is said before words, with somebody whom they are for and without."""
+"""What stands before words: around whom they are for, and where they are for nobody."""
 _PLAIN = {
     "like": "liked",
     "dislike": "disliked",
@@ -42,8 +42,9 @@ def sentence(kind: str, actor: str, *, target: str | None = None, text: str | No
     whom = f"@{target.removeprefix('@')}" if target else None
     said = f': "{text}"' if text else "."
     if kind in _SAID:
-        to, alone = _SAID[kind]
-        return f"{who} {(to if whom else alone).format(whom=whom, where=parent_text or 'a group')}{said}"
+        before, after, alone = _SAID[kind]
+        where = parent_text or "a group" if kind == "group" else ""
+        return f"{who} {before}{whom}{after}{where}{said}" if whom and after is not None else f"{who} {alone}{where}{said}"
     about = f'"{_cut(parent_text)}"' if parent_text else None
     if kind in _PLAIN:
         what = f"{whom}'s post" if whom else "a post"

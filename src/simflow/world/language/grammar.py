@@ -16,11 +16,11 @@ from simflow.world.language.draws import draws
 from simflow.world.language.noise import typos
 from simflow.world.language.tables import ASPECTS, LEVELS, Forms, Tables, level, load
 
-_SLOTS = (
-    *("order", "frame", "framed", "opener", "opened", "closer", "closed", "stance", "argument", "variant", "join", "hedge", "hedged"),
-    *("negate", "concede", "concession", "other", "other_variant", "sarcasm", "ironic", "ellipsis", "relation", "quoted", "subject"),
-    *("pronoun", "word", "typo", "slip", "switch", "more", "besides"),
-)
+_SLOTS = 31
+"""Draws of a text. Each choice has its own, so that a change of one leaves the others."""
+_ORDER, _FRAME, _FRAMED, _OPENER, _OPENED, _CLOSER, _CLOSED, _STANCE, _ARGUMENT, _VARIANT, _JOIN, _HEDGE, _HEDGED = range(13)
+_NEGATE, _CONCEDE, _CONCESSION, _OTHER, _OTHER_VARIANT, _SARCASM, _IRONIC, _ELLIPSIS, _RELATION, _QUOTED, _SUBJECT = range(13, 24)
+_PRONOUN, _WORD, _TYPO, _SLIP, _SWITCH, _MORE, _BESIDES = range(24, _SLOTS)
 _FULL = 1 << 32
 _START = re.compile(r"([^\w#@]*)([^\WA-Z])")
 _NEXT = re.compile(r"([.!?…]\s[^\w#@]*)([^\WA-Z])")
@@ -55,20 +55,20 @@ class Grammar:
         self._donor = load(self.tables.donor, language.split).phrases if language.code_switch > 0 else self.tables.phrases
         self._topics = tuple(_named(self.tables, topic) for topic in topics)
         self._dials = {
-            name: round(share * _FULL)
-            for name, share in (
-                ("hedged", language.hedge),
-                ("negate", language.negation),
-                ("ironic", language.sarcasm),
-                ("ellipsis", language.ellipsis),
-                ("typo", language.typo),
-                ("switch", language.code_switch),
-                ("framed", 0.35),
-                ("opened", 0.5),
-                ("closed", 0.45),
-                ("concede", 0.25),
-                ("quoted", 0.5),
-                ("more", 0.2),
+            dial: round(share * _FULL)
+            for dial, share in (
+                (_HEDGED, language.hedge),
+                (_NEGATE, language.negation),
+                (_IRONIC, language.sarcasm),
+                (_ELLIPSIS, language.ellipsis),
+                (_TYPO, language.typo),
+                (_SWITCH, language.code_switch),
+                (_FRAMED, 0.35),
+                (_OPENED, 0.5),
+                (_CLOSED, 0.45),
+                (_CONCEDE, 0.25),
+                (_QUOTED, 0.5),
+                (_MORE, 0.2),
             )
         }
 
@@ -88,13 +88,13 @@ class Grammar:
         """
         if len(topics) and not 0 <= int(topics.min()) <= int(topics.max()) < len(self._topics):
             raise BadInput("a text was asked for on a topic that does not exist", hint=f"topics have indices 0 to {len(self._topics) - 1}")
-        rows = draws(self.seed, np.asarray(keys, dtype=np.int64), len(_SLOTS)).tolist()
+        rows = draws(self.seed, np.asarray(keys, dtype=np.int64), _SLOTS).tolist()
         texts: list[str] = []
         argument = np.empty(len(rows), dtype=np.int16)
         side = np.empty(len(rows), dtype=np.int8)
         columns = zip(rows, kinds, topics.tolist(), stances.tolist(), relations.tolist(), strict=True)
         for at, (row, kind, topic, stance, relation) in enumerate(columns):
-            one = _Writing(self, dict(zip(_SLOTS, row, strict=True)), self._topics[topic], stance)
+            one = _Writing(self, row, self._topics[topic], stance)
             texts.append(one.text(kind, relation))
             argument[at], side[at] = one.argument, one.side
         return Texts(texts, argument, side)
@@ -105,7 +105,7 @@ class _Writing:
 
     __slots__ = ("_calls", "_dials", "_donor", "_draw", "_framed", "_named", "_phrases", "_tables", "_topic", "argument", "level", "side")
 
-    def __init__(self, grammar: Grammar, draw: dict[str, int], topic: _Topic, stance: float) -> None:
+    def __init__(self, grammar: Grammar, draw: list[int], topic: _Topic, stance: float) -> None:
         self._tables = grammar.tables
         self._phrases = grammar.tables.phrases
         self._donor = grammar._donor  # noqa: SLF001  one noun in two classes: what is fixed for a world, what is fresh for a text
@@ -117,49 +117,49 @@ class _Writing:
         self._calls = 0
         self.level = level(stance)
         self.side = (self.level > 2) - (self.level < 2)
-        self.argument = self._draw["argument"] * len(ASPECTS) >> 32
+        self.argument = self._draw[_ARGUMENT] * len(ASPECTS) >> 32
 
     def text(self, kind: str, relation: int) -> str:
         """The whole text."""
         parts: list[str] = []
         if relation in _RELATIONS:
-            table = "quote" if kind == "quote" and self._on("quoted") else "reply"
-            parts.append(self._pick(f"{table}.{_RELATIONS[relation]}", "relation", foreign=True))
-            bare = self._on("ellipsis")
+            table = "quote" if kind == "quote" and self._on(_QUOTED) else "reply"
+            parts.append(self._pick(f"{table}.{_RELATIONS[relation]}", _RELATION, foreign=True))
+            bare = self._on(_ELLIPSIS)
         else:
             bare = False
-            if self._on("opened"):
+            if self._on(_OPENED):
                 table = f"private.{kind}" if kind in _PRIVATE else "openers"
-                parts.append(self._pick(table, "opener", foreign=True))
+                parts.append(self._pick(table, _OPENER, foreign=True))
         body = self._hint() if bare else self._body()
         if self._framed and parts and parts[-1].endswith(":"):
             parts[-1] = _ended(parts[-1].rstrip(":"))  # one colon is enough
         parts.append(body)
-        if self._on("closed"):
+        if self._on(_CLOSED):
             parts[-1] = _ended(parts[-1])
-            parts.append(self._pick("private.closing" if kind == "message" else "closers", "closer", foreign=True))
+            parts.append(self._pick("private.closing" if kind == "message" else "closers", _CLOSER, foreign=True))
         text = _capitals(_ended(" ".join(parts)))
-        return typos(text, self._draw["slip"]) if self._on("typo") else text
+        return typos(text, self._draw[_SLIP]) if self._on(_TYPO) else text
 
     def _hint(self) -> str:
         """An answer that leaves topic and stance to be understood."""
         self._named, self._calls = True, 1
         said = self._argument()
-        if self._draw["order"] < _FULL // 2:
-            said = self._pick("besides", "besides").replace("{x}", said).replace("{y}", self._aside(self.side))
+        if self._draw[_ORDER] < _FULL // 2:
+            said = self._pick("besides", _BESIDES).replace("{x}", said).replace("{y}", self._aside(self.side))
         return self._fill(said)
 
     def _body(self) -> str:
         loose, clause = self._stance()
-        if self._draw["order"] < _FULL // 16 and self.side:  # no reason given
+        if self._draw[_ORDER] < _FULL // 16 and self.side:  # no reason given
             self.argument, self.side = -1, 0
             return self._frame(clause) + self._fill(clause)
         conceding, reason = self._reason()
         frame = self._frame(clause + reason)
-        if self._draw["order"] < _FULL // 3 and not loose:
-            joined, order = self._pick("therefore", "join"), ("{y}", "{x}")
+        if self._draw[_ORDER] < _FULL // 3 and not loose:
+            joined, order = self._pick("therefore", _JOIN), ("{y}", "{x}")
         else:
-            joined = "{x}. {y}" if loose or conceding or frame.endswith(": ") else self._pick("because", "join")
+            joined = "{x}. {y}" if loose or conceding or frame.endswith(": ") else self._pick("because", _JOIN)
             order = ("{x}", "{y}")
         for gap in order:  # in reading order, so that the topic is named where it comes first
             joined = joined.replace(gap, self._fill(clause if gap == "{x}" else reason))
@@ -167,57 +167,57 @@ class _Writing:
 
     def _frame(self, clause: str) -> str:
         """Words that name the topic ahead of the clauses: at will, and always if no clause has a gap for it."""
-        if "{" in clause and not self._on("framed"):
+        if "{" in clause and not self._on(_FRAMED):
             return ""
         self._named, self._framed, self._calls = True, True, 1
-        word = self._topic.words[self._draw["word"] * len(self._topic.words) >> 32]
-        return self._pick("frames", "frame").replace("{w}", word).replace("{h}", self._topic.tag) + " "
+        word = self._topic.words[self._draw[_WORD] * len(self._topic.words) >> 32]
+        return self._pick("frames", _FRAME).replace("{w}", word).replace("{h}", self._topic.tag) + " "
 
     def _stance(self) -> tuple[bool, str]:
         """The clause that states the stance, and whether it must stand as a sentence of its own."""
         name = LEVELS[self.level]
-        if self.side < 0 and self._on("ironic"):
-            return True, self._pick("sarcasm", "sarcasm")
-        clause = self._pick(f"negated.{name}" if self.side and self._on("negate") else f"stance.{name}", "stance")
-        if self.level in (1, 3) and self._on("hedged"):
-            return True, self._pick("hedges", "hedge").replace("{x}", clause)
+        if self.side < 0 and self._on(_IRONIC):
+            return True, self._pick("sarcasm", _SARCASM)
+        clause = self._pick(f"negated.{name}" if self.side and self._on(_NEGATE) else f"stance.{name}", _STANCE)
+        if self.level in (1, 3) and self._on(_HEDGED):
+            return True, self._pick("hedges", _HEDGE).replace("{x}", clause)
         return False, clause
 
     def _reason(self) -> tuple[bool, str]:
         """The argument, and whether it concedes something to the other side first."""
         own = self._argument()
-        if self.level in (1, 3) and self._on("concede"):
-            return True, self._pick("concessions", "concession").replace("{o}", self._aside(-self.side)).replace("{y}", own)
-        if self._on("more"):
-            return True, self._pick("besides", "besides").replace("{x}", own).replace("{y}", self._aside(self.side))
+        if self.level in (1, 3) and self._on(_CONCEDE):
+            return True, self._pick("concessions", _CONCESSION).replace("{o}", self._aside(-self.side)).replace("{y}", own)
+        if self._on(_MORE):
+            return True, self._pick("besides", _BESIDES).replace("{x}", own).replace("{y}", self._aside(self.side))
         return False, own
 
     def _argument(self) -> str:
-        return self._pick(f"{_SIDES[self.side]}.{ASPECTS[self.argument]}", "variant")
+        return self._pick(f"{_SIDES[self.side]}.{ASPECTS[self.argument]}", _VARIANT)
 
     def _aside(self, side: int) -> str:
         """An argument about another aspect, so that no text argues against itself or says a thing twice."""
-        aspect = self._draw["other"] * (len(ASPECTS) - 1) >> 32
-        return self._pick(f"{_SIDES[side]}.{ASPECTS[aspect + (aspect >= self.argument)]}", "other_variant")
+        aspect = self._draw[_OTHER] * (len(ASPECTS) - 1) >> 32
+        return self._pick(f"{_SIDES[side]}.{ASPECTS[aspect + (aspect >= self.argument)]}", _OTHER_VARIANT)
 
     def _fill(self, clause: str) -> str:
         """Put the topic into the first gap for it, pronouns into the others."""
         while (at := clause.find("{")) >= 0:
             stop = clause.index("}", at)
-            table, slot = (self._tables.pronouns, "pronoun") if self._named else (self._topic.subjects, "subject")
+            table, slot = (self._tables.pronouns, _PRONOUN) if self._named else (self._topic.subjects, _SUBJECT)
             forms = table[self._draw[slot] * len(table) >> 32] if self._calls < 2 else self._tables.again
             self._named = True
             self._calls += 1
             clause = clause[:at] + forms[clause[at + 1 : stop]] + clause[stop + 1 :]
         return clause
 
-    def _pick(self, table: str, slot: str, *, foreign: bool = False) -> str:
+    def _pick(self, table: str, slot: int, *, foreign: bool = False) -> str:
         phrases = self._phrases[table]
-        if foreign and self._draw["switch"] < self._dials["switch"]:
+        if foreign and self._on(_SWITCH):
             phrases = self._donor[table]
         return phrases[self._draw[slot] * len(phrases) >> 32]
 
-    def _on(self, dial: str) -> bool:
+    def _on(self, dial: int) -> bool:
         return self._draw[dial] < self._dials[dial]
 
 
