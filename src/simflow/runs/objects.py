@@ -79,6 +79,10 @@ class Objects(FsspecStore):
     protocol = "s3"
     cachable = False
 
+    def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> Any:
+        # Readers of Parquet ask for many small pieces, each a request; files of windows are small enough to be fetched whole.
+        return io.BytesIO(self.cat_file(path)) if mode == "rb" else super()._open(path, mode, **kwargs)
+
 
 for _name in ("_cat_file", "_pipe_file", "_rm_file", "_info", "_ls"):  # what all of fsspec's verbs come down to
     setattr(Objects, _name, _worded(getattr(FsspecStore, _name)))
