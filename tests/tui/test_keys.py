@@ -87,6 +87,7 @@ class Walk:
         self.commands: set[str] = set()
 
     async def at(self, mode: str, focus=None) -> None:
+        await self.app.workers.wait_for_complete()
         await self.pilot.pause()
         while not isinstance(self.app.screen, Page):
             await self.app.pop_screen()

@@ -181,3 +181,44 @@ def test_notifications_carry_no_control_of_others():
     assert sequence("osc", plain("x\x1b]0;evil\x07; y")).count("\x1b") == 4
     assert sequence("bell", "x") == "\a"
     assert sequence("off", "x") == ""
+
+
+async def test_a_run_on_an_object_store_is_shown_and_nothing_is_asked_of_it(object_store, home, make):
+    from simflow.runs import place
+
+    there = place(object_store)
+    make.run(there)
+    make.run(there, cell="leaks-s7", stamp="20261130-071500", state="stopped", done=2)
+    async with make.shown(there) as (app, pilot):
+        assert "READ-ONLY s3" in make.text(app)
+        assert "x stop" not in make.text(app)
+        assert app.period >= 3
+        for key, words in (("w", "833 of 1"), ("s", "@rosa0"), ("a", "opinions"), ("b", "council trust"), ("c", "shared windows")):
+            await pilot.press(key)
+            await make.settle(app, pilot)
+            await make.settle(app, pilot)
+            assert words in make.text(app), key
+            assert "READ-ONLY s3" in make.text(app)
+        offered = {command.title for command in app.get_system_commands(app.screen)}
+        assert not {t for t in offered if t.startswith("run: ")}
+        await pilot.press("r", "x", "u")
+        await pilot.pause()
+        assert app.screen.MODE == "runs"
+        assert not app.selected.record.stop_requested
+
+
+async def test_an_object_store_that_does_not_answer_is_told_and_what_was_known_stays(object_store, make, monkeypatch):
+    from simflow.errors import RunFailed
+    from simflow.runs import place
+
+    there = place(object_store)
+    make.run(there)
+    async with make.shown(there, "w") as (app, pilot):
+
+        def silent(*_: object) -> None:
+            raise RunFailed("s3://bucket: connection refused")
+
+        monkeypatch.setattr("simflow_tui.watch.list_runs", silent)
+        await make.settle(app, pilot)
+        assert "no answer: s3://bucket: connection refused" in make.text(app)
+        assert "833 of 1" in make.text(app)

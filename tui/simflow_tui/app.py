@@ -19,6 +19,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from simflow.errors import SimflowError
+from simflow.runs import is_remote
 from simflow_tui import control
 from simflow_tui.dialogs import Confirm, Help, Jump, Line
 from simflow_tui.notices import Notices, sequence
@@ -28,6 +29,8 @@ from simflow_tui.tones import FALLBACK, THEMES, parsed
 from simflow_tui.watch import Clock, RunView
 from simflow_tui.widgets.bar import MODES as NAMES
 from simflow_tui.widgets.bar import Bar
+
+RESUMABLE = frozenset({"stopped", "failed", "silent"})
 
 AHEAD = 0.3
 """Seconds between two screens that are made before anybody asks for them."""
@@ -188,13 +191,13 @@ class SimflowApp(ReadingApp):
             case "go" | "jump" | "copy" | "help" | "next_theme":
                 return isinstance(self.screen, Page)
             case "stop":
-                return isinstance(self.screen, Page) and run is not None and run.state == "running"
+                return isinstance(self.screen, Page) and run is not None and run.state == "running" and not run.remote
             case "resume":
-                return isinstance(self.screen, Page) and run is not None and run.state in {"stopped", "failed", "silent"}
+                return isinstance(self.screen, Page) and run is not None and run.state in RESUMABLE and not run.remote
             case "rerun":
-                return isinstance(self.screen, Page) and run is not None and run.state != "gone"
+                return isinstance(self.screen, Page) and run is not None and run.state != "gone" and not run.remote
             case "start":
-                return isinstance(self.screen, Page)
+                return isinstance(self.screen, Page) and not is_remote(self.homes[0])
             case _:
                 return super().check_action(action, parameters)
 
@@ -256,7 +259,7 @@ class SimflowApp(ReadingApp):
     def action_stop(self) -> None:
         """Ask the selected run to stop at its next window."""
         run = self.selected
-        if run is None or run.state != "running":
+        if run is None or run.state != "running" or run.remote:
             return
 
         def stop(yes: bool | None) -> None:

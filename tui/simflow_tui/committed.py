@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simflow.errors import SimflowError
 from simflow.runs import WindowRecord
 
 KEEP = 512
@@ -130,7 +131,7 @@ class WindowsFile:
                 begin = max(0, self._offset - MARK)
                 file.seek(begin)
                 self._mark = file.read(self._offset - begin)
-        except OSError:
+        except (OSError, SimflowError):
             self._stamp, self.now = None, Committed()
             self._begin()
             return self.now

@@ -14,6 +14,8 @@ from textual import work
 from textual.app import App
 from textual.worker import get_current_worker
 
+from simflow.errors import SimflowError
+from simflow.runs import is_remote
 from simflow_tui.committed import Committed
 from simflow_tui.watch import Clock, LogTail, RunView, Watch
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:  # what reads data is imported in the threads that read: the l
 BATCH = 48
 """Windows that are taken in before what is known is shown."""
 
+REMOTE = 3.0
+"""Seconds at least between two looks at an object store."""
+
 REST = 1.0
 """Seconds at least between two readings of what a run commits."""
 
@@ -36,7 +41,7 @@ REST = 1.0
 class Snapshot:
     """What the ledger said at one moment: all runs; of the selected one its windows, extraction queue, checks and newest log lines.
 
-    `logged`: lines of the log that have been read so far, the last of which are in `log`.
+    `logged`: lines of the log that have been read so far, the last of which are in `log`. `trouble`: why this is an older moment.
     """
 
     runs: Sequence[RunView] = ()
@@ -45,6 +50,7 @@ class Snapshot:
     queue: Sequence[float] = ()
     log: tuple[dict[str, Any], ...] = ()
     logged: int = 0
+    trouble: str = ""
 
 
 @dataclass
@@ -78,7 +84,7 @@ class ReadingApp(App[None]):
         self.homes = tuple(homes)
         self.watch_ledger = Watch(self.homes, clock)
         self.clock = clock
-        self.period = period
+        self.period = max(period, REMOTE) if any(map(is_remote, homes)) else period
         self.live = live
         self.choice = Choice()
         self.snapshot = Snapshot()
@@ -147,8 +153,11 @@ class ReadingApp(App[None]):
             self.take(snapshot)
 
     def read(self) -> Snapshot:
-        """One look at the ledger; safe in any thread."""
-        runs = self.watch_ledger.runs()
+        """One look at the ledger; safe in any thread. Where it cannot be had, what was known stays, and `trouble` says why."""
+        try:
+            runs = self.watch_ledger.runs()
+        except SimflowError as error:
+            return dataclasses.replace(self.snapshot, trouble=str(error))
         chosen = next((r for r in runs if r.key == self.choice.run), None)
         if chosen is None and self.choice.run is None and runs:
             chosen = runs[0]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simflow.runs import Progress, RunRecord, list_runs
+from simflow.errors import SimflowError
+from simflow.runs import Progress, RunRecord, is_remote, list_runs
 from simflow.runs.ledger import STALE_AFTER
 from simflow_tui.committed import Committed, WindowsFile
 
@@ -69,6 +70,11 @@ class RunView:
         """The cell's name: what follows the time in the folder's name."""
         parts = self.record.path.name.split("-", 2)
         return parts[2] if len(parts) == 3 and parts[0].isdigit() and parts[1].isdigit() else self.record.path.name
+
+    @property
+    def remote(self) -> bool:
+        """Whether its state is on an object store: it is shown, and nothing is asked of it from here."""
+        return is_remote(self.record.path)
 
     @property
     def fraction(self) -> float:
@@ -137,7 +143,10 @@ class Watch:
         self._lock = threading.Lock()
 
     def runs(self) -> list[RunView]:
-        """All runs of all projects: those at work first, then the newest. A folder that vanishes meanwhile is left out."""
+        """All runs of all projects: those at work first, then the newest. A folder that vanishes meanwhile is left out.
+
+        Raises RunFailed where an object store does not answer.
+        """
         views = [self.view(record, home) for home in self.homes for record in list_runs(home)]
         if len(self._kept) > 3 * len(views) + 16:  # what was known of runs that are gone
             there = {view.key for view in views}
@@ -178,7 +187,7 @@ class Watch:
             folder = project / "windows" / key[:2] / key
             try:
                 manifest = _manifest(folder)
-            except (OSError, ValueError):
+            except (OSError, ValueError, SimflowError):
                 continue
             waiting = manifest.get("queue") if isinstance(manifest, dict) else None
             known[key] = float(waiting) if isinstance(waiting, int | float) else math.nan
@@ -189,7 +198,7 @@ class Watch:
         path = folder / name
         try:
             seen = path.stat()
-        except OSError:
+        except (OSError, SimflowError):
             self._kept.pop((str(folder), name), None)
             return None
         stamp = (seen.st_mtime_ns, seen.st_size)
@@ -198,7 +207,7 @@ class Watch:
             return kept[1]
         try:
             value = read()
-        except (OSError, ValueError):
+        except (OSError, ValueError, SimflowError):
             value = None
         self._kept[str(folder), name] = (stamp, value)
         return value
@@ -258,7 +267,7 @@ class LogTail:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 data = self._rest + file.read(size - self._offset)
-        except OSError:
+        except (OSError, SimflowError):
             return False
         self._offset = size
         *whole, self._rest = data.split(b"\n")

@@ -14,6 +14,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from simflow.runs import is_remote
+from simflow_tui.figures import clip, plain
 from simflow_tui.tones import Span
 from simflow_tui.watch import STATES, RunView
 from simflow_tui.widgets.bar import Bar, Crumbs
@@ -118,8 +120,19 @@ class Page(Screen[None]):
         """Called when the ledger or the data of the selected run changed, while this screen is on."""
         if self._whole and self.is_attached and self.desk.current_mode == self.MODE and not self.desk.closing:
             self.query_one(Bar).show(self.desk.snapshot.runs)
-            self.query_one(Crumbs).show(*self.path())
+            parts, right = self.path()
+            self.query_one(Crumbs).show(parts, [*self.warnings(), *right])
             self.update()
+
+    def warnings(self) -> list[Span]:
+        """What must be said on every screen: where nothing can be asked of a run, and where what is shown is of an earlier moment."""
+        snapshot, run = self.desk.snapshot, self.desk.selected
+        found: list[Span] = []
+        if run.remote if run else is_remote(self.desk.homes[0]):
+            found.append(("READ-ONLY s3  ", "warn"))
+        if snapshot.trouble:
+            found.append((clip(f"no answer: {plain(snapshot.trouble)}", 60) + "  ", "bad"))
+        return found
 
     def update(self) -> None:
         """Bring the body up to date."""
