@@ -8,6 +8,9 @@ import dataclasses
 import pytest
 
 from simflow.evaluation import reader
+from simflow.evaluation.confidence import Mark
+from simflow.evaluation.confidence import marks as marks_of
+from simflow.evaluation.confidence import report as report_of
 from simflow.evaluation.memory import _binomial, ask, evaluate, judge
 from simflow.evaluation.questions import CLASSES, Deal, Known, Question, build, verdict
 from simflow.memory.block import Block
@@ -77,6 +80,38 @@ def test_the_graph_answers_what_vectors_cannot(run, words):
     assert report["targets"]["leaks"]["met"]
     assert report["verdict"]["relational"] > 0
     assert set(report["budgets"]) == {"100", "200", "400", "800", "1600"}
+
+
+def test_forty_questions_a_class_stay_within_what_is_promised(run, words):
+    # A small world with vectors from words: what needs the sentence model (topical) is measured on demand.
+    report = evaluate([run], questions=40, budgets=False, embedder=words)
+    targets = report["targets"]
+    assert targets["leaks"]["met"]
+    for kind in ("current", "own_relation", "third_party", "stance_now", "stance_then", "never_happened", "leakage"):
+        if kind in targets:
+            assert report["arms"]["hybrid"]["classes"][kind]["interval"][1] >= targets[kind]["target"], kind
+            assert targets[kind]["below_best_arm"] <= 0.02, kind
+    assert targets["vectors_alone_fail"]["met"]
+
+
+def test_several_runs_are_measured_together(run, words):
+    one, both = (evaluate([run] * n, questions=6, budgets=False, embedder=words) for n in (1, 2))
+    assert [p["n"] for p in both["runs"]] == [both["n"] / 2] * 2
+    assert len(one["runs"]) == 1
+    assert both["per_class"] == one["per_class"]
+
+
+def test_confidences_are_compared_with_what_is_right():
+    marks = [Mark("opinion, read", 0.9, right=n < 9) for n in range(10)] + [Mark("opinion, read", 0.55, right=n < 2) for n in range(10)]
+    row = report_of(marks)["opinion, read"]
+    assert [(b["n"], b["right"]) for b in row["bins"]] == [(10, 0.2), (10, 0.9)]
+    assert row["calibration_error"] == pytest.approx(0.5 * 0.35)
+
+
+def test_claims_of_a_run_are_judged_by_its_truth(run):
+    found = marks_of(run)
+    assert {m.group for m in found} >= {"attitude, by rule", "opinion, read"}
+    assert all(0 < m.confidence <= 1 for m in found)
 
 
 def test_a_relation_needs_three_dealings_that_point_one_way():

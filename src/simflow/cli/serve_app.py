@@ -121,6 +121,11 @@ ENDPOINTS: dict[str, Endpoint] = {
             "known_at": Parameter("use only what had been learnt by this tick", "integer"),
         },
     ),
+    "beliefs": Endpoint(
+        "why each thing is believed of an agent, opinions first",
+        lambda view, asked: [e.plain() for e in view.beliefs(asked.pop("agent"), **asked)],
+        {"agent": AGENT, "tick": TICK, "known_at": Parameter("use only what had been learnt by this tick", "integer")},
+    ),
     "search": Endpoint(
         "episodes nearest in meaning",
         lambda view, asked: view.search(asked.pop("text"), **asked),

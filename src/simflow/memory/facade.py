@@ -150,21 +150,23 @@ class MemoryView:
         read = self.reader.read(about, now)
         scope = self._scope(who, now, read, settings)
         lines: list[Line] = list(self._persona(who, now))
-        if settings.mode == "hybrid" and self.cell.replay is not None:
-            lines += self._conversation(about, scope, settings)
-        elif settings.mode != "graph":
-            lines += recall.episode_arm(self.history, self._embed(about), about, scope, settings, self._tell, self._said)
+        topics = read.topics or self._topics_of(read)
+        told: list[Line] = []
         if settings.mode != "vectors":
-            topics = read.topics or self._topics_of(read)
-            asked = [a for a in read.links.agents if a != who]
-            lines += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current, asked=asked, told=lines)
+            told += recall.their_words(self.history, [a for a in read.links.agents if a != who], topics, scope, self._tell)
+        if settings.mode == "hybrid" and self.cell.replay is not None:
+            told += self._conversation(about, scope, settings)
+        elif settings.mode != "graph":
+            told += recall.episode_arm(self.history, self._embed(about), about, scope, settings, self._tell, self._said, told=told)
+        if settings.mode != "vectors":
+            told += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current, told=told)
             seen = None if settings.scope == "world" else self._knowledge(who).before(now)
-            lines += graph_arm(
+            told += graph_arm(
                 self.graph, read, who, cell=self.cell, names=self.names, now=now, memory=settings, witnessed=seen, reach=self.reach
             )
         reading = {**situation.describe(read, self.names, [t.name for t in self.cell.subjects]), "now": now}
         return block.build(
-            recall.merge(lines, current=read.current),
+            recall.merge([*lines, *told], current=read.current),
             recall.caps(settings, current=read.current),
             agent=who,
             tick=now,

@@ -48,18 +48,27 @@ def caps(memory: Memory, *, current: bool) -> dict[str, int]:
 
 
 def episode_arm(
-    history: History, query: npt.NDArray[np.float32], about: str, scope: Scope, memory: Memory, tell: Tell, said: Tell
+    history: History,
+    query: npt.NDArray[np.float32],
+    about: str,
+    scope: Scope,
+    memory: Memory,
+    tell: Tell,
+    said: Tell,
+    *,
+    told: Sequence[Line] = (),
 ) -> list[Line]:
     """The episodes nearest to the situation in meaning and, unless the mode is `vectors`, in words: both weighted by recency, taking turns.
 
     tell, said: the sentence of a History row, and what was said in it. What the situation itself quotes is no memory, and what was said twice
-    is told once.
+    is told once, also if other lines have `told` it.
     """
-    fresh = _Fresh(about, said)
+    before = [int(line.order[0]) for line in told]
+    fresh = _Fresh(about, said, before)
     if memory.mode == "vectors":
         chosen = _nearest(history, query, scope, memory, fresh, memory.top)
         return [_line("episode", history, row, score, tell) for row, score in chosen]
-    meaning = [row for row, _ in _nearest(history, query, scope, memory, _Fresh(about, said), 2 * memory.top)]
+    meaning = [row for row, _ in _nearest(history, query, scope, memory, _Fresh(about, said, before), 2 * memory.top)]
     words = [row for row in _worded(history, about, scope, memory) if fresh.is_new(row)]
     rows: list[int] = []
     for pair in itertools.zip_longest(meaning, words):
@@ -94,9 +103,10 @@ def _worded(history: History, about: str, scope: Scope, memory: Memory) -> list[
 class _Fresh:
     """Tells whether a row says something new: not what the situation quotes, nor what has been taken."""
 
-    def __init__(self, about: str, said: Tell) -> None:
+    def __init__(self, about: str, said: Tell, told: Sequence[int] = ()) -> None:
         self._about, self._said = about, said
-        self._taken: set[str | int] = set()
+        self._told: frozenset[str | int] = frozenset(said(row) or row for row in told)
+        self._taken = set(self._told)
 
     def is_new(self, row: int) -> bool:
         text = self._said(row)
@@ -108,7 +118,7 @@ class _Fresh:
         return new
 
     def forget(self) -> None:
-        self._taken.clear()
+        self._taken = set(self._told)
 
 
 def scan_arm(
@@ -119,13 +129,11 @@ def scan_arm(
     tell: Tell,
     *,
     current: bool,
-    asked: Sequence[int] = (),
     told: Sequence[Line] = (),
 ) -> list[Line]:
     """The newest episodes on the topics, which similarity cannot find; on anything, if a situation without topics asks for now.
 
-    asked: agents whom the situation names: their newest words on the topics come before everybody's. told: lines whose episodes are not
-    told again, unless the situation asks for now.
+    told: lines whose episodes are not told again; where the situation asks for now, only those of the scan itself.
     """
     allowed, stop = within(history, scope), history.before(scope.now)
     if topics:
@@ -135,16 +143,19 @@ def scan_arm(
         found, allowed = found[: np.searchsorted(found, stop)], None
     else:
         return []
-    skip = np.array([] if current else [line.episode for line in told if line.episode is not None], np.int64)
+    skip = np.array([int(line.order[0]) for line in told if line.kind == "scan" or (line.kind == "episode" and not current)], np.int64)
+    count = memory.top - sum(line.kind == "scan" for line in told)
+    newest = _newest(found, allowed, count, lambda rows: np.isin(rows, skip, invert=True))
+    return [_line("scan", history, row, 1.0 / (place + 1), tell) for place, row in enumerate(newest)]
 
-    def fresh(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        return np.isin(history.episode[rows], skip, invert=True)
 
-    theirs: list[int] = []
-    if topics and len(asked):
-        theirs = _newest(found, allowed, _THEIRS, lambda rows: fresh(rows) & np.isin(history.actor[rows], asked))
-    newest = [row for row in _newest(found, allowed, memory.top, fresh) if row not in theirs][: memory.top - len(theirs)]
-    return [_line("scan", history, row, 1.0 / (place + 1), tell) for place, row in enumerate([*theirs, *newest])]
+def their_words(history: History, asked: Sequence[int], topics: Sequence[int], scope: Scope, tell: Tell) -> list[Line]:
+    """The newest words on the topics of those whom a situation names, before everybody's in the scan."""
+    if not len(asked) or not topics:
+        return []
+    found = history.topic_rows(topics, history.before(scope.now))
+    newest = _newest(found, within(history, scope), _THEIRS, lambda rows: np.isin(history.actor[rows], asked))
+    return [_line("scan", history, row, 2.0 / (place + 1), tell) for place, row in enumerate(newest)]
 
 
 def _newest(
