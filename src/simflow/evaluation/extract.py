@@ -19,6 +19,8 @@ from simflow.ports import Extractor, Passage
 STANCES = {"favor": 1, "favour": 1, "for": 1, "pro": 1, "support": 1, "agree": 1, "against": -1, "con": -1, "deny": -1, "disagree": -1}
 """Labels of the sets; every other word (none, unclear, comment, query, ...) is neither."""
 BATCH = 512
+ABSTAINED = "an abstention is read as neither in macro-F1 and in the F1 of each label; accuracies and precision are of what is said, at its coverage"
+"""How silence counts, in every report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ def evaluate(labelled: Labelled, make: Callable[[Cell, float | None], Extractor]
         report[name] = {"extractor": extractor.id, **scores(gold, predict(extractor, labelled.items))}
     report["majority"] = {"label": common, **scores(gold, [common] * len(gold))}
     report["beats_majority"] = report["answers"]["macro_f1"] > report["majority"]["macro_f1"]
+    report["counted"] = ABSTAINED
     return report
 
 

@@ -1,7 +1,8 @@
 """Trains the classifiers of the built-in extractor: `python -m simflow.evaluation.extract_train` rewrites its `model.json`, the same bytes each time.
 
 The texts are generated from the half of the built-in world's phrases that is meant for it (`split: train`), in four languages; nothing else is
-learnt from. Each text is read with a random part of the lexicon hidden, because texts from elsewhere use words that no lexicon has.
+learnt from. Each text is read with a random part of the lexicon hidden, and with books that do not know that half, because texts from elsewhere
+use words that no lexicon has. `--check` trains and compares, byte by byte.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import numpy as np
 import numpy.typing as npt
 
@@ -169,12 +172,38 @@ def fit(inputs: Matrix, labels: Labels, penalty: float = 1.0, steps: int = 600) 
     return table
 
 
-def main() -> None:
-    """Train and write."""
-    about = {"trained on": "the train half of the built-in world's phrases", "languages": list(LANGUAGES), "texts": TEXTS * len(HIDDEN)}
+def text() -> str:
+    """The model file, trained anew."""
+    about = {
+        "trained on": "the train half of the built-in world's phrases",
+        "languages": list(LANGUAGES),
+        "texts": TEXTS * len(HIDDEN),
+        "hidden": list(HIDDEN),
+        "inputs": inputs(),
+    }
+    return model.dump(train(), known(), about)
+
+
+def inputs() -> str:
+    """Fingerprint of the lexicons and the books that the weights were trained with: where it differs, the command has to run again."""
+    folder = resources.files(model.__package__ or "")
+    names = [f"{kind}/{code}.{ending}" for kind, ending in (("lexicons", "toml"), ("phrases", "txt")) for code in LANGUAGES]
+    return hashlib.sha256(b"".join(folder.joinpath(name).read_bytes() for name in names)).hexdigest()[:16]
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; fail unless training gives the same bytes.")
+def main(check: bool) -> None:
+    """Train the built-in extractor and write its model.json."""
     path = Path(model.__file__).with_name("model.json")
-    path.write_text(model.dump(train(), known(), about), "utf-8")
-    print(f"wrote {path}")  # noqa: T201  a script
+    made = text()
+    if not check:
+        path.write_text(made, "utf-8")
+        click.echo(f"wrote {path.name}, sha256 {hashlib.sha256(made.encode()).hexdigest()[:16]}")
+    elif path.read_text("utf-8") != made:
+        raise click.ClickException("training gives another model.json than the one that is there: run without --check")
+    else:
+        click.echo(f"the same, byte by byte: sha256 {hashlib.sha256(made.encode()).hexdigest()[:16]}")
 
 
 if __name__ == "__main__":

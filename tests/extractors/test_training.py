@@ -1,0 +1,44 @@
+"""The weights that ship are those that the training command yields."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+import pytest
+
+from simflow.evaluation.extract_train import inputs, known, text
+from simflow.memory.extractors import wording
+from simflow.memory.extractors.lexicon import LANGUAGES
+from simflow.memory.topics import words
+from simflow.world.language import tables
+
+
+def shipped():
+    return (resources.files("simflow.memory.extractors") / "model.json").read_text("utf-8")
+
+
+def test_weights_belong_to_the_lexicons_books_and_phrases_that_are_there():
+    model = json.loads(shipped())
+    assert model["about"]["inputs"] == inputs()
+    assert model["phrases"] == known()
+
+
+@pytest.mark.slow
+def test_training_yields_the_same_bytes():
+    assert text() == shipped()
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_no_half_that_is_held_out_is_learnt(code):
+    def plain(text):
+        return " ".join(w for w, _, _ in words(text))
+
+    held = {plain(p) for table in tables.load(code, "held_out").phrases.values() for p in table}
+    assert not held & {plain(line) for lines in known()[code].values() for line in lines}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_heading_of_a_book_is_known_and_filled(code):
+    said = {heading for heading, _ in wording.lines(code)}
+    assert said == set(wording.HEADINGS)
