@@ -79,9 +79,13 @@ class Objects(FsspecStore):
     protocol = "s3"
     cachable = False
 
-    def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> Any:
+    def _open(
+        self, path: str, mode: str = "rb", block_size: Any = None, autocommit: Any = True, cache_options: Any = None, **kwargs: Any
+    ) -> Any:
         # Readers of Parquet ask for many small pieces, each a request; files of windows are small enough to be fetched whole.
-        return io.BytesIO(self.cat_file(path)) if mode == "rb" else super()._open(path, mode, **kwargs)
+        if mode == "rb":
+            return io.BytesIO(self.cat_file(path))
+        return super()._open(path, mode, block_size, autocommit, cache_options, **kwargs)
 
 
 for _name in ("_cat_file", "_pipe_file", "_rm_file", "_info", "_ls"):  # what all of fsspec's verbs come down to
