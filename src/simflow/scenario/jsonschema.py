@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from simflow.scenario import values
 from simflow.scenario.keys import ROOT
 
 _NUMBER = r"[-+\u2212]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*%?"
-_VARIABLE: dict[str, Any] = {"type": "string", "pattern": r"\$\{[^{}]+\}", "description": "Filled from `vars`."}
+_VARIABLE: dict[str, Any] = {"type": "string", "pattern": r"\$\{[^{}]+\}"}
 _UNITS = "|".join(sorted({"t", "tick", "ticks", *values.UNITS}, key=lambda u: (-len(u), u)))
 _GIVEN = {
     "type": "object",
-    "description": "Depends on another trait: {given: age, 18..34: 20..30, else: 30 ± 5}.",
     "properties": {"given": {"type": "string", "description": "The trait that it depends on."}},
     "required": ["given"],
     "minProperties": 2,
 }
 _NUMERIC = {
-    "description": "A distribution: 0.3, 20..34, 71 ± 6, {beta: [2, 8]}, {given: age, 18..34: 0.2, else: 0.5}.",
     "anyOf": [
         {"type": "number"},
         {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*((\.\.|±|\+-|\+/-)\s*{_NUMBER}\s*)?$"},
@@ -40,9 +39,9 @@ _SHARE = {
     ]
 }
 DEFINITIONS: dict[str, Any] = {
+    # Without words of their own: an editor would show them instead of what the key itself says.
     "variable": _VARIABLE,
     "time": {
-        "description": "Ticks (36), a length (36h, 10d, 30min, 2w), or end.",
         "anyOf": [
             {"type": "number", "minimum": 0},
             {"type": "string", "pattern": rf"^\s*(end|\d+(\.\d+)?\s*({_UNITS})?)\s*$"},
@@ -51,7 +50,6 @@ DEFINITIONS: dict[str, Any] = {
     },
     "numeric_distribution": _NUMERIC,
     "distribution": {
-        "description": "A distribution: 0.3, 20..34, 71 ± 6, {beta: [2, 8]}, {a: 60%, b: 40%}, {given: age, ..34: 20..30, else: 30 ± 5}, or one fixed word.",
         "anyOf": [
             {"type": "number"},
             {"type": "string", "pattern": r"^[^()]*$"},
@@ -65,12 +63,28 @@ DEFINITIONS: dict[str, Any] = {
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a scenario file."""
-    return {
+    whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "simflow scenario",
         "description": "One YAML file: people, topics, network, platform, events, memory, extraction, experiment, checks.",
-        **ROOT.schema(),
+        **copy.deepcopy(ROOT.schema()),
         # A fragment that `from:` names has some of the keys; an editor cannot tell it from a scenario, so nothing is required here.
         "required": [],
-        "$defs": DEFINITIONS,
+        "$defs": {name: {"title": name.replace("_", " "), **found} for name, found in copy.deepcopy(DEFINITIONS).items()},
     }
+    _titled(whole)
+    return whole
+
+
+def _titled(value: Any) -> None:
+    # Alternatives without names look alike to language servers, which then show all of them instead of what the key says.
+    if isinstance(value, dict):
+        for branch in value.get("anyOf", ()):
+            if "$ref" not in branch:
+                kind = branch.get("type", "choice" if "enum" in branch else "value")
+                branch.setdefault("title", " or ".join(kind) if isinstance(kind, list) else kind)
+        for inner in value.values():
+            _titled(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _titled(inner)

@@ -93,7 +93,7 @@ def _counts(context: Context, named: Named, total: int, *, fixed: bool) -> dict[
         if abs(exact - round(exact)) > 1e-6 and name in shares:
             text = f"{100 * shares[name]:g} % of {total:,} is {exact:g}: {sizes[name]:,} agents"
             reader.warn("SF802", text, named[name].span("share"), "a number of agents that the shares divide evenly, or counts")
-    return counted | sizes
+    return dict.fromkeys(named, 0) | counted | sizes
 
 
 def _sum_problem(context: Context, named: Named, counted: dict[str, int], spoken: float, total: int) -> None:

@@ -110,7 +110,13 @@ class Key:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the value, with what an editor shows on hover. `null` removes; a variable may stand anywhere."""
-        words = [self.doc, f"Default: {self.default}." if self.default else "", f"Read by {', '.join(self.reads)}." if self.reads else ""]
+        takes = "" if isinstance(self.kind, Fields) else f"Takes {self.kind.says}."
+        words = [
+            self.doc,
+            takes,
+            f"Default: {self.default}." if self.default else "",
+            f"Read by {', '.join(self.reads)}." if self.reads else "",
+        ]
         found = {"description": " ".join(w for w in words if w), "examples": [self.example] if self.example else []}
         if _plain_map(self.kind):
             return found | _or_null(self.kind)
@@ -212,4 +218,9 @@ class Fields(Kind):
         if required := [k.name for k in self.keys if k.required]:
             found["required"] = required
         short = self.known.get(self.short) if self.short else None
-        return {"anyOf": [found, short.kind.schema()]} if short else found
+        if short is None:
+            return found
+        bare = short.kind.schema()
+        # A map is always read as the section itself, so the bare form has none.
+        branches = [b for b in bare["anyOf"] if b.get("type") != "object"] if "anyOf" in bare else [bare]
+        return {"anyOf": [found, *branches]}
