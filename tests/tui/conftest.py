@@ -404,13 +404,18 @@ async def settle(app, pilot) -> None:
     app.gather()
     app.tell()
     await app.workers.wait_for_complete()
+    await calm(app, pilot)
+
+
+async def calm(app, pilot) -> None:
+    """Wait until nothing moves any more."""
     seen: list[Strip] = []
-    calm = 0
+    looks = 0
     for _ in range(100):  # parts of a screen are painted one after another: wait until three looks see the same
         await pilot.pause(0.01)
         now = app.screen._compositor.render_strips()
-        calm = calm + 1 if now == seen else 0
-        if calm == 2:
+        looks = looks + 1 if now == seen else 0
+        if looks == 2:
             return
         seen = now
 
@@ -428,6 +433,7 @@ class Kit:
     run = staticmethod(make_run)
     app = staticmethod(make_app)
     settle = staticmethod(settle)
+    calm = staticmethod(calm)
 
     @staticmethod
     @contextlib.asynccontextmanager

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
+
+from simflow.runs import Ledger
 
 SIZES = ((80, 24), (120, 36), (180, 50))
 
@@ -12,7 +15,7 @@ SIZES = ((80, 24), (120, 36), (180, 50))
 async def pictures(app, pilot, make, picture, name: str) -> None:
     for width, height in SIZES:
         await pilot.resize_terminal(width, height)
-        await make.settle(app, pilot)
+        await make.calm(app, pilot)
         assert app.export_screenshot() == picture(name=f"{name}-{width}x{height}")
 
 
@@ -60,34 +63,45 @@ async def test_memory_looks_as_it_did(home, make, picture):
         assert app.screen.command() == f"simflow recall {made.record.id} @rosa0 --about 'Rosa says the water tariff is unfair'"
 
 
-async def test_failed_silent_and_huge_runs_look_as_they_did(home, make, picture):
-    make.run(home, state="failed", done=2, reason="endpoint http://127.0.0.1:8080 answered 503 five times\nlast: upstream connect error")
-    make.run(home, cell="price-s8", stamp="20261130-072100", done=3, heartbeat=make.now - 3700)
-    make.run(home, cell="huge-s1", stamp="20261130-072200", done=2500, of=100_000, data=False, each=400, tokens=912_345_678, cost=18_900.0)
-    async with make.shown(home, "w", size=(120, 36)) as (app, pilot):
-        assert app.export_screenshot() == picture(name="huge")
-        await pilot.press("r", "down", "w")
-        await make.settle(app, pilot)
+def empty(home, make):
+    """Begun, and nothing committed."""
+    return make.run(home, done=0, log=False)
+
+
+def failed(home, make):
+    """Ended by its endpoint, with names and words in many scripts."""
+    reason = "endpoint http://127.0.0.1:8080 answered 503 five times\nlast: upstream connect error · 上游错误 · خطأ · помилка 💥"
+    return make.run(home, scenario="повінь-у-місті", cell="水价-💧-s1", state="failed", done=2, reason=reason, heartbeat=make.now - 900)
+
+
+def huge(home, make):
+    """Three hundred of a hundred thousand windows, six of which are stored: the rest are the same ones again."""
+    made = make.run(home, cell="huge-s1", done=6, of=100_000, each=40, tokens=912_345_678, cost=18_900.0)
+    windows = [replace(made.windows[n % 6], number=n, start=n * 250, stop=n * 250 + 250) for n in range(300)]
+    Ledger(made.record).windows(tuple(windows))
+    told = made.record.progress()
+    Ledger(made.record).progress(replace(told, window=300, tick=75_083, episodes=123_456_789, edges=45_678_901, eta=4_200_000.0))
+    return made
+
+
+STATES = {"empty": empty, "failed": failed, "huge": huge}
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_empty_failed_and_huge_runs_look_as_they_did_on_every_screen(home, make, picture, state):
+    STATES[state](home, make)
+    async with make.shown(home) as (app, pilot):
+        for mode in ("runs", "watch", "society", "agent", "memory", "belief", "compare"):
+            app.action_go(mode)
+            await make.settle(app, pilot)
+            await pictures(app, pilot, make, picture, f"{mode}-{state}")
+
+
+async def test_a_run_that_fell_silent_says_for_how_long(home, make, picture):
+    make.run(home, heartbeat=make.now - 3700)
+    async with make.shown(home, "w") as (app, _):
         assert "no sign of life for 61m" in make.text(app)
         assert app.export_screenshot() == picture(name="silent")
-        await pilot.press("r", "down", "w")
-        await make.settle(app, pilot)
-        assert "answered 503 five times" in make.text(app)
-        assert app.export_screenshot() == picture(name="failed")
-
-
-async def test_a_run_without_windows_says_so_on_every_screen(home, make, picture):
-    make.run(home, done=0, log=False)
-    async with make.shown(home, "w", size=(80, 24)) as (app, pilot):
-        assert app.export_screenshot() == picture(name="empty-watch")
-        for key, words in (
-            ("s", "nothing has been committed yet"),
-            ("b", "nothing has been committed yet"),
-            ("c", "there is no other run"),
-        ):
-            await pilot.press(key)
-            await make.settle(app, pilot)
-            assert words in make.text(app)
 
 
 @pytest.mark.parametrize("theme", ["simflow-light", "simflow-contrast", "simflow-ansi"])
