@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simflow.memory.embedders.sentence import latin
 from simflow.memory.fusion import ARMS, HEAD, Conversation, Weights, standard
 from simflow.memory.lexical import Lexicon, plain_terms, terms
+from simflow.memory.vectors import readable
 
 
 def conversation(turns, **weights):
@@ -122,3 +124,21 @@ def test_postings_score_as_the_formula_does(documents, query, b):
 def test_terms_are_stems_without_words_that_say_nothing():
     assert terms("The songs are the song of Ann's pianos") == ["song", "song", "ann", "piano"]
     assert plain_terms("Don't 模型艺术 x") == ["don", "t", "模型", "型艺", "艺术", "x"]
+
+
+def test_what_an_embedder_cannot_read_is_left_to_the_words():
+    talk = conversation(TALK, near=0, next=0, session=0, speaker=0, spread=0)
+    misled = letters(["garden weeds full"])[0]  # as an embedder may be by a language that it does not know
+    question = "Which piano, a Steinway?"
+    read, unread = (talk.best(talk.arms(question, misled, share), "hybrid", 2).tolist() for share in (1.0, 0.0))
+    assert 3 in read
+    assert set(unread) == {0, 2}
+
+
+@pytest.mark.parametrize(("text", "share"), [("Olá, mañana", 1.0), ("模型艺术", 0.0), ("так ok", 0.4), ("12!", 1.0)])
+def test_the_default_embedder_says_what_it_can_read(text, share):
+    assert latin(text) == pytest.approx(share)
+
+
+def test_an_embedder_that_says_nothing_reads_everything(words):
+    assert readable(words, "模型艺术") == 1.0

@@ -12,7 +12,7 @@ import numpy as np
 from simflow.evaluation.corpus import Corpus, Question, Talk
 from simflow.memory.fusion import ARMS, Conversation, Weights
 from simflow.memory.lexical import Lexicon, plain_terms
-from simflow.memory.vectors import embed_texts
+from simflow.memory.vectors import embed_texts, readable
 from simflow.ports import Embedder, Progress
 
 NEWEST = "knowledge-update"
@@ -40,7 +40,7 @@ def evaluate(
     for talk in corpus.talks:
         if not talk.questions:
             continue
-        for arm, question, ranking in _rankings(talk, vectors, weights):
+        for arm, question, ranking in _rankings(talk, vectors, embedder, weights):
             found[arm].append((question.category, _judge(talk, question, ranking)))
         done += len(talk.questions)
         if progress:
@@ -64,7 +64,7 @@ def _vectors(corpus: Corpus, embedder: Embedder, cache: Path | None, progress: P
     return dict(zip(texts, embed_texts(texts, embedder, cache, progress=progress), strict=True))
 
 
-def _rankings(talk: Talk, vectors: Mapping[str, Any], weights: Weights | None) -> list[tuple[str, Question, list[int]]]:
+def _rankings(talk: Talk, vectors: Mapping[str, Any], embedder: Embedder, weights: Weights | None) -> list[tuple[str, Question, list[int]]]:
     turns = talk.turns
     conversation = Conversation(
         [t.text for t in turns],
@@ -76,7 +76,7 @@ def _rankings(talk: Talk, vectors: Mapping[str, Any], weights: Weights | None) -
     plain = Lexicon([plain_terms(t.sentence) for t in turns], b=0.75)
     found = []
     for question in talk.questions:
-        arms = conversation.arms(question.text, vectors[question.text])
+        arms = conversation.arms(question.text, vectors[question.text], readable(embedder, question.text))
         found += [(arm, question, conversation.best(arms, arm, 10).tolist()) for arm in ARMS]
         scores = plain.scores(plain_terms(question.text))
         found.append((BASELINE, question, np.argsort(-scores, kind="stable")[:10].tolist()))

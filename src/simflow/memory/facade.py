@@ -29,7 +29,7 @@ from simflow.memory.segments import segments
 from simflow.memory.situation import Reader, Situation
 from simflow.memory.slots import find_slot
 from simflow.memory.topics import Gazetteer
-from simflow.memory.vectors import embed_texts
+from simflow.memory.vectors import embed_texts, readable
 from simflow.memory.witness import Witness
 from simflow.plan import Memory
 from simflow.ports import Embedder
@@ -297,7 +297,9 @@ class MemoryView:
         if not len(rows):
             return []
         talk = self._talks(rows.tobytes())
-        return imported.lines(talk, self.history, rows, about, self._embed(about), top=settings.top, tell=self._tell)
+        return imported.lines(
+            talk, self.history, rows, about, self._embed(about), readable=readable(self.embedder, about), top=settings.top, tell=self._tell
+        )
 
     def _talk(self, rows: bytes) -> Conversation:
         numbers = np.frombuffer(rows, np.int64)

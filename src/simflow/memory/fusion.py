@@ -69,18 +69,22 @@ class Conversation:
         self._speakers = {actor: frozenset(terms(actor)) for actor in dict.fromkeys(actors)}
         self._actors = np.array(list(actors), object)
 
-    def arms(self, question: str, vector: npt.NDArray[np.float32]) -> dict[str, Scores]:
-        """Scores of every turn by arm. vector: the question's, of unit length."""
+    def arms(self, question: str, vector: npt.NDArray[np.float32], readable: float = 1.0) -> dict[str, Scores]:
+        """Scores of every turn by arm. vector: the question's, of unit length.
+
+        readable: how much of the question the embedder can read, 0..1: what it cannot read is left to the words.
+        """
         asked = terms(question)
         meaning = (self.vectors @ vector).astype(np.float64)
         words = self.lexicon.scores(asked)
-        walk = self._walk(asked, meaning)
+        walk = self._walk(asked, meaning, readable)
         return {
             "vector": meaning,
             "lexical": words,
             "recency": np.arange(self.size, dtype=np.float64),
             "graph": walk,
-            "hybrid": self._fuse(asked, meaning, words, walk),
+            "hybrid": self._fuse(asked, meaning, words, walk, readable),
+            "alike": readable * _top(meaning) + (1 - readable) * _top(words),
         }
 
     def best(self, arms: Mapping[str, Scores], arm: str, top: int) -> npt.NDArray[np.int64]:
@@ -88,11 +92,12 @@ class Conversation:
         scores = arms[arm]
         if arm != "hybrid":
             return np.lexsort((-np.arange(self.size), -scores))[:top]
-        return self._newest_first(self._spread(scores, top), arms["vector"])
+        return self._newest_first(self._spread(scores, top), arms["alike"])
 
-    def _fuse(self, asked: Sequence[str], meaning: Scores, words: Scores, walk: Scores) -> Scores:
+    def _fuse(self, asked: Sequence[str], meaning: Scores, words: Scores, walk: Scores, readable: float) -> Scores:
         w = self.weights
-        own = w.meaning * standard(meaning) + (1 - w.meaning) * standard(words)
+        share = w.meaning * readable
+        own = share * standard(meaning) + (1 - share) * standard(words)
         total = own + w.near * (self._shift(own, 1) + self._shift(own, -1)) + w.next * (self._shift(own, 2) + self._shift(own, -2))
         named = [actor for actor, words_of in self._speakers.items() if words_of and words_of <= set(asked)]
         if named and len(named) < len(self._speakers):
@@ -108,19 +113,19 @@ class Conversation:
             out[here] = np.where(self.session[here] == self.session[there], scores[there], 0.0)
         return out
 
-    def _walk(self, asked: Sequence[str], meaning: Scores, steps: int = 8) -> Scores:
+    def _walk(self, asked: Sequence[str], meaning: Scores, readable: float, steps: int = 8) -> Scores:
         # A walk with restart over turns, the words they share, and the turns beside them: what is reached over a second hop.
         lexicon = self.lexicon
         rare = np.zeros(len(lexicon.ids))
         for term in set(asked):
             if term in lexicon.ids:
                 rare[lexicon.ids[term]] = lexicon.rarity(term)
-        seed = 0.6 * _share(self._said(_share(rare)))
+        seed = (1 - 0.4 * readable) * _share(self._said(_share(rare)))
         nearest = np.zeros(self.size)
         if self.size:
             top = np.argsort(-meaning, kind="stable")[:10]
             nearest[top] = np.maximum(meaning[top], 0)
-        seed = seed + 0.4 * _share(nearest)
+        seed = seed + 0.4 * readable * _share(nearest)
         at = seed
         for _ in range(steps):
             shared = self._said(self._words(at))
@@ -155,13 +160,13 @@ class Conversation:
             met.add(int(self.session[best]))
         return chosen
 
-    def _newest_first(self, chosen: list[int], meaning: Scores) -> npt.NDArray[np.int64]:
+    def _newest_first(self, chosen: list[int], alike: Scores) -> npt.NDArray[np.int64]:
         # Of several statements that answer about as well, the newest is what holds. Only the head is put in order, so that what is
         # among the best five or ten stays among them.
         rows = np.array(chosen, np.int64)
         head = rows[:HEAD]
         if len(head):
-            fitting = np.flatnonzero(meaning[head] >= self.weights.alike * meaning[head].max())
+            fitting = np.flatnonzero(alike[head] >= self.weights.alike * alike[head].max())
             rows[fitting] = np.sort(head[fitting])[::-1]
         return rows
 
@@ -171,6 +176,11 @@ def standard(scores: Scores) -> Scores:
     spread = float(scores.std()) if len(scores) else 0.0
     out: Scores = (scores - scores.mean()) / spread if spread > 1e-12 else np.zeros_like(scores)
     return out
+
+
+def _top(scores: Scores) -> Scores:
+    best = float(scores.max(initial=0.0))
+    return scores / best if best > 0 else np.zeros_like(scores)
 
 
 def _share(scores: Scores) -> Scores:

@@ -49,11 +49,12 @@ def lines(
     question: str,
     vector: npt.NDArray[np.float32],
     *,
+    readable: float,
     top: int,
     tell: Callable[[int], str],
 ) -> list[Line]:
     """The best turns as lines of a block, best first by value."""
-    best = conversation.best(conversation.arms(question, vector), "hybrid", top)
+    best = conversation.best(conversation.arms(question, vector, readable), "hybrid", top)
     found = []
     for place, row in enumerate(rows[best].tolist()):
         tick, episode = int(history.tick[row]), int(history.episode[row])

@@ -57,6 +57,12 @@ def embed_texts(
     return out
 
 
+def readable(embedder: Embedder, text: str) -> float:
+    """How much of a text an embedder can read, 0..1: what its `reads` says, and everything if it has none."""
+    reads = getattr(embedder, "reads", None)
+    return 1.0 if reads is None else float(reads(text))
+
+
 def _checked(vectors: npt.NDArray[np.float32], rows: int, embedder: Embedder) -> npt.NDArray[np.float32]:
     vectors = np.asarray(vectors, np.float32)
     if vectors.shape != (rows, embedder.dimension) or not np.isfinite(vectors).all():

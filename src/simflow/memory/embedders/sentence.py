@@ -83,6 +83,10 @@ class SentenceEmbedder:
         except Exception as error:
             raise RunFailed(f"{self.model} cannot be loaded as an ONNX model: {error}") from error
 
+    def reads(self, text: str) -> float:
+        """How much of a text it can read, 0..1: it learnt from English, and other scripts come to it as single characters."""
+        return latin(text)
+
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Shape (len(texts), 384), unit length; zero for a text without any word. Independent of batching and threads."""
         out = np.zeros((len(texts), self.dimension), np.float32)
@@ -124,6 +128,12 @@ def _batches(tokens: list[list[int]]) -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
+
+
+def latin(text: str) -> float:
+    """The share of a text's letters that are Latin; 1 for a text without letters."""
+    letters = [c for c in text if c.isalpha()]
+    return sum(c < "\u0250" for c in letters) / len(letters) if letters else 1.0
 
 
 def clean(text: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.errors import RunFailed
-from simflow.memory.embedders.sentence import VOCABULARY, VOCABULARY_SHA256, clean
+from simflow.memory.embedders.sentence import VOCABULARY, VOCABULARY_SHA256, clean, latin
 from simflow.plan import Cell
 
 MODEL = Path(__file__).with_name("static.npz")
@@ -43,6 +43,10 @@ class StaticEmbedder:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
+
+    def reads(self, text: str) -> float:
+        """How much of a text it can read, 0..1: it learnt from English, and other scripts come to it as single characters."""
+        return latin(text)
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Shape (len(texts), dimension), unit length; zero for a text without any known word. Independent of batching."""
