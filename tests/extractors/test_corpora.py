@@ -7,7 +7,10 @@ import json
 import pytest
 
 from simflow.errors import BadInput
-from simflow.evaluation.extract import read, scores
+from simflow.evaluation.extract import predict, read, scores
+from simflow.memory.extractors.builtin import BuiltinExtractor
+from simflow.plan import Cell, Language, Topic
+from simflow.ports import Passage
 
 
 @pytest.mark.parametrize("name", ["semeval2016t6", "rumoureval2017", "cmv_modes", "covidpol_ptbr", "cic_es", "cic_ca"])
@@ -15,6 +18,43 @@ def test_each_set_is_read_whole(corpora, name):
     found = read(corpora / name)
     assert {i.label for i in found.items} == {-1, 0, 1}
     assert len({i.passage.episode for i in found.items}) == len(found.items)
+
+
+@pytest.mark.parametrize("name", ["semeval2016t6", "rumoureval2017", "cmv_modes", "covidpol_ptbr", "cic_es", "cic_ca"])
+def test_what_is_said_of_real_text_is_right_and_more_than_the_commonest_label(corpora, name):
+    found = read(corpora / name)
+    items = found.items[:: max(1, len(found.items) // 1000)]
+    gold = [item.label for item in items]
+    extractor = BuiltinExtractor(Cell("labelled", "base", {}, 0, found.topics, language=Language(code=found.language)))
+    said = scores(gold, predict(extractor, items))
+    common = max(set(gold), key=gold.count)
+    assert said["sign_accuracy"]["value"] >= 0.85
+    assert said["macro_f1"] > scores(gold, [common] * len(gold))["macro_f1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "found"),
+    [
+        ("@ana7 Exactly, I agree with you.", "rosa1", False),
+        ("@rosa1 Exactly, I agree with you.", "rosa1", True),
+        ("There is no trial and no proof of anything.", "rosa1", False),
+    ],
+)
+def test_answer_is_towards_the_one_it_is_addressed_to(text, target, found):
+    passage = Passage(2, 6, "reply", 2, "bo2", 1, target, text, 1, "It rains.", 1, "It rains.")
+    extractor = BuiltinExtractor(Cell("labelled", "base", {}, 0, (Topic("the matter"),)))
+    assert bool(extractor.extract([passage]).findings) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("Llibertat presos polítics! #JudiciFarsa", 1), ("Los separatistas mienten.", -1), ("Vaya panda de golpistas.", 0), ("Fascistas.", 0)],
+)
+def test_banners_of_a_camp_are_believed_and_insults_that_all_use_are_not(text, value):
+    passage = Passage(1, 5, "post", 1, "author", None, None, text, root=0, root_text="independència de Catalunya", lang="es")
+    extractor = BuiltinExtractor(Cell("labelled", "base", {}, 0, (Topic("independència de Catalunya"),), language=Language(code="es")))
+    signs = [(f.value > 0) - (f.value < 0) for f in extractor.extract([passage]).findings]
+    assert signs == ([value] if value else [])
 
 
 def test_labels_beside_the_episodes_are_joined(tmp_path):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from simflow.evaluation.extract import evaluate
+from simflow.evaluation.extract import predict, scores
 from simflow.evaluation.extract_train import hide, sample
 from simflow.evaluation.extract_worlds import labelled
+from simflow.memory.extractors.builtin import BuiltinExtractor
 from simflow.memory.extractors.lexicon import load
+from simflow.plan import Cell, Language
 
 
 def test_the_halves_share_no_text():
@@ -15,18 +17,18 @@ def test_the_halves_share_no_text():
     assert not train & held
 
 
-def test_english_answers_in_unknown_phrases_are_read_rightly_where_it_speaks():
-    report = evaluate(labelled("en", "held_out", 400)["attitude"])
-    assert report["answers"]["accuracy_where_answered"]["value"] >= 0.95
-    assert report["answers"]["relation_f1"] >= 0.8
-    assert report["answers"]["macro_f1"] > report["majority"]["macro_f1"]
-
-
-@pytest.mark.parametrize("code", ["en", "pt", "es", "uk"])
-def test_every_language_beats_the_commonest_label_on_unknown_phrases(code):
+@pytest.mark.parametrize(("code", "least"), [("en", 0.9), ("pt", 0.87), ("es", 0.87), ("uk", 0.85)])
+def test_relations_in_unknown_phrases_are_read(code, least):
+    gold, said = [], []
     for kind, one in labelled(code, "held_out", 250).items():
-        report = evaluate(one)
-        assert report["answers"]["macro_f1"] > report["majority"]["macro_f1"], kind
+        extractor = BuiltinExtractor(Cell("labelled", "base", {}, 0, one.topics, language=Language(code=code)))
+        labels = [item.label for item in one.items]
+        guesses = predict(extractor, one.items)
+        common = max(set(labels), key=labels.count)
+        assert scores(labels, guesses)["macro_f1"] > scores(labels, [common] * len(labels))["macro_f1"], kind
+        gold += labels
+        said += guesses
+    assert scores(gold, said)["relation_f1"] >= least
 
 
 def test_hiding_words_is_keyed_and_partial():

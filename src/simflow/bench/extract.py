@@ -289,7 +289,10 @@ class _endpoint:  # noqa: N801 - used as a function, in a with
     def _relation(self, number: int, passage: Passage, kind: str, topic: str | None, value: float) -> dict[str, Any]:
         from simflow.llm.reading import clean, handle
 
-        code, strength = self.codes[kind, topic], max(-2, min(2, round(2 * value)))
+        from simflow.memory.evidence import label_of
+
+        # Whoever is for or against at all says at least that.
+        code, strength = self.codes[kind, topic], max(-2, min(2, round(2 * value))) or label_of(value)
         person = {"attitude": 1}.get(kind)
         if self.style == "compact":
             return {"e": number, "c": code, "v": strength}  # the only person is the first

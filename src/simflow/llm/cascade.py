@@ -157,7 +157,8 @@ class Cascade:
                 self.counts["audit_unanswered"] += 1
                 continue
             said = {_key(f): _sign(f.value) for f in answered.get(passage.episode, ())}
-            found[passage.episode] = any(said.get(_key(f)) != _sign(f.value) for f in accepted[passage.episode])
+            # To find "neither" and to find nothing are one and the same.
+            found[passage.episode] = any(said.get(_key(f), 0) != _sign(f.value) for f in accepted[passage.episode])
         self.counts["audited"] += len(found)
         self.counts["audit_errors"] += sum(found.values())
         return found
