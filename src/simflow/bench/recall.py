@@ -239,9 +239,9 @@ def neighbourhood(edges: int, queries: int) -> dict[str, Any]:
     began = time.process_time()
     known = [graph.knowledge(episodes) for episodes in seen]
     first = (time.process_time() - began) / len(seen)
-    for number in range(queries):
+    for turn in range(queries):
         agent, until = int(rng.integers(0, agents)), int(rng.integers(ticks // 2, ticks))
-        for scope, witnessed in (("world", None), ("witnessed", known[number % len(known)])):
+        for scope, witnessed in (("world", None), ("witnessed", known[turn % len(known)])):
             began = time.process_time()
             found = graph.facts([agent], hops=2, until=until, known_at=until, witnessed=witnessed)
             spent[scope].append((time.process_time() - began) * 1000)
