@@ -134,9 +134,11 @@ _FOR = {"hide_after": {"report"}, "results": {"search", "trend"}, "trend_span": 
 
 def _idle(context: Context, section: Section, actions: tuple[str, ...]) -> None:
     """Warn of what is set for actions that the platform does not offer."""
-    rates: Section = section.get("rates") or section
-    for action in rates if rates is not section else ():
-        if action not in actions:
+    if "actions" in section.node.entries and "actions" not in section:
+        return  # they could not be read
+    rates: Section | None = section.get("rates")
+    for action in rates or ():
+        if rates is not None and action in rates.node.entries and action not in actions:
             hint = "add it to `actions`, or take the rate out"
             context.reader.warn("SF808", f"nobody can {action}, so that its rate has no effect", rates.key(action), hint)
     for name, needed in _FOR.items():
