@@ -116,3 +116,9 @@ def test_reading_does_not_depend_on_the_batch():
     batch = [post("I support the tariff."), reply("You're wrong.")]
     alone = [f for p in batch for f in extractor.extract([p]).findings]
     assert list(extractor.extract(batch).findings) == alone
+
+
+def test_only_the_beginning_of_an_endless_text_is_read():
+    text = "I support the tariff. " * 400
+    (finding,) = BuiltinExtractor(cell()).extract([post(text)]).findings
+    assert finding == BuiltinExtractor(cell()).extract([post(text + "I hate the tariff. " * 100_000)]).findings[0]

@@ -83,7 +83,8 @@ def test_dead_endpoint_ends_with_exit_code_three_and_says_how_to_go_on(kit):
     assert "run again" in caught.value.hint
 
 
-def test_endpoint_that_dies_in_the_middle_and_comes_back_costs_nothing_but_time(kit, tmp_path):
+@pytest.mark.parametrize("away", [1.0, pytest.param(60.0, marks=pytest.mark.slow)])
+def test_endpoint_that_dies_in_the_middle_and_comes_back_costs_nothing_but_time(kit, tmp_path, away):
     alive = Script(kit.diligent)
     batch = kit.passages(40)
     with serving(Script(lambda *_: {})) as url:
@@ -93,15 +94,15 @@ def test_endpoint_that_dies_in_the_middle_and_comes_back_costs_nothing_but_time(
         with serving(alive, port):
             while len(alive.requests) < 3:
                 time.sleep(0.01)
-        time.sleep(1.0)
+        time.sleep(away)
         with serving(alive, port):
-            done.wait(20)
+            done.wait(120)
 
     done = threading.Event()
     thread = threading.Thread(target=come_and_go)
     thread.start()
     try:
-        room = kit.room_at(url, tmp_path, patience=20.0, backoff=0.05, concurrency=2)
+        room = kit.room_at(url, tmp_path, patience=30.0 + 3 * away, backoff=0.05, concurrency=2)
         result = ModelExtractor(kit.a_cell(), room, size=4).extract(batch)
     finally:
         done.set()
@@ -109,6 +110,7 @@ def test_endpoint_that_dies_in_the_middle_and_comes_back_costs_nothing_but_time(
     kit.accounted(batch, result)
     assert len(result.findings) == 40
     assert not result.failed
+    assert room.usage()[0].calls == 10  # none paid twice
 
 
 def test_run_that_an_endpoint_ended_goes_on_without_paying_twice(kit, tmp_path):

@@ -288,7 +288,6 @@ class _endpoint:  # noqa: N801 - used as a function, in a with
 
     def _relation(self, number: int, passage: Passage, kind: str, topic: str | None, value: float) -> dict[str, Any]:
         from simflow.llm.reading import clean, handle
-
         from simflow.memory.evidence import label_of
 
         # Whoever is for or against at all says at least that.

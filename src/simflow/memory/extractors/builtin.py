@@ -7,6 +7,7 @@ Its limits: irony that no phrase gives away, reported speech without quotation m
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -26,6 +27,8 @@ SURE = 0.5
 CAMP = ((2 * BANNER, 0.95), (BANNER, 0.92), (2, 0.8), (1, 0.74))
 """How sure the words of one camp of a known controversy make it, by how much more they weigh than those of the other: with less than a banner it
 abstains, because both camps say such words of each other."""
+MOST = 8000
+"""Characters of a text that are read: what comes after could only cost time."""
 LONG = 60
 """Words from which on an answer that does not begin with agreement is taken to argue against what it answers: ARGUES is how sure that is."""
 ARGUES = 0.85
@@ -84,7 +87,7 @@ class BuiltinExtractor:
         """Findings of kinds `opinion` and `attitude`, as far as the scenario declares them; each passage is accounted for."""
         findings: list[Finding] = []
         nothing: list[int] = []
-        for passage in batch:
+        for passage in map(_cut, batch):
             found = self.read(passage) + self._things(passage)
             findings += found
             if not found:
@@ -216,3 +219,10 @@ def _addressed(passage: Passage) -> bool:
     # A text that begins with names speaks to the first of them.
     first = _HANDLE.match(passage.text)
     return first is None or first[1].casefold() == (passage.target_id or "").lstrip("@").casefold()
+
+
+def _cut(passage: Passage) -> Passage:
+    if max(map(len, (passage.text, passage.parent_text or "", passage.root_text or ""))) <= MOST:
+        return passage
+    parent, root = (None if text is None else text[:MOST] for text in (passage.parent_text, passage.root_text))
+    return dataclasses.replace(passage, text=passage.text[:MOST], parent_text=parent, root_text=root)

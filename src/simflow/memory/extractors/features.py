@@ -147,8 +147,8 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
     quote: str | None = None
     book = wording.load(lexicon.code, "answer", more)
     opening = _opening(bare, lexicon)
-    stems = tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers)
-    sounds = book.read(stems) if len(stems) <= SPOKEN else wording.SILENT
+    spoken = tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers)
+    sounds = book.read(spoken) if len(spoken) <= SPOKEN else wording.SILENT
     for at, side in enumerate(("disagree", "mixed", "agree")):
         numbers[f"bayes {side}"] = sounds.bayes[at] / 2
         numbers[f"like {side}"] = 2 * sounds.votes[at]

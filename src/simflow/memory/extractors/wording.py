@@ -85,7 +85,7 @@ class Book:
         votes = np.bincount(self.labels[best], weights=near[best] ** SHARP, minlength=4)
         sides = np.clip(bayes[:3] - bayes[:3].mean(), -MOST, MOST)
         like = float(near[best[self.labels[best] != ASIDE]].max(initial=0.0))
-        return Wording(sides * serious, votes[:3] * serious, like * serious)
+        return Wording(sides * serious, np.asarray(votes[:3] * serious, np.float64), like * serious)
 
 
 def features(stems: Sequence[str]) -> list[str]:

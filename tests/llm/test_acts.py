@@ -1,0 +1,66 @@
+"""An agent that a model speaks for can do whatever the platform offers, and nothing that it does not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from simflow.llm.acting import ACTS, ALONE, ANSWERS
+from simflow.llm.scripted import Script, completion, serving
+from simflow.plan import Clock, Models, Network, Persona, Platform
+from simflow.run import open_cell
+
+ALL = (*Platform().actions, "report", "message", "group", "search", "trend")
+
+
+@pytest.fixture
+def acted(kit, monkeypatch, tmp_path):
+    """(kinds of episodes, outcomes of turns) of a run whose agents do the acts of `wanted` by turns."""
+
+    def run(actions, wanted):
+        done = Counter()
+
+        def answer(request, n):
+            del n
+            content = request["messages"][1]["content"]
+            posts = len(re.findall(r"^\d+ @", content, re.MULTILINE))
+            act = min(wanted if posts else ["post"], key=lambda a: done[a])
+            done[act] += 1
+            said = {"act": act}
+            if act not in ALONE:
+                said["post"] = 1 if act == "unfollow" else posts
+            if act in {*ALONE, *ANSWERS}:
+                said |= {"text": f"Thought {sum(done.values())}", "topic": 1, "stance": 1}
+            return completion(json.dumps({"turn": said}))
+
+        cell = kit.a_cell(
+            personas=(Persona("speaker", 12, engine="llm"),),
+            clock=Clock(ticks=48, minutes=60, window=48, active=(1.0,) * 24),
+            models=Models(engine="llm", model=kit.MODEL),
+            network=Network(links=6),
+            platform=Platform(actions=actions),
+        )
+        with serving(Script(answer)) as url:
+            monkeypatch.setenv("OPENAI_BASE_URL", url)
+            monkeypatch.setenv("OPENAI_API_KEY", kit.KEY)
+            run = open_cell("a.yaml", cell, tmp_path / ".simflow")
+            run.window(0)
+        data = run.data()
+        return Counter(data.table("episodes")["kind"].to_pylist()), data.table("turns")["outcome"].to_pylist()
+
+    return run
+
+
+def test_agents_do_every_act_that_the_platform_enables(acted):
+    kinds, outcomes = acted(ALL, list(ACTS))
+    assert {a: kinds[a] > 0 for a in ACTS} == dict.fromkeys(ACTS, True)
+    assert {o.split(" ")[0].rstrip(":") for o in outcomes} <= {*ACTS, "nothing"}
+
+
+def test_act_that_the_platform_does_not_offer_is_a_recorded_nothing(acted):
+    kinds, outcomes = acted(("post", "like"), ["report", "message", "group"])
+    assert not kinds["report"] + kinds["message"] + kinds["group"]
+    assert any(o.startswith("nothing: ") for o in outcomes)
