@@ -28,6 +28,7 @@ from simflow.runs import place, workplace
 @click.option("--home", type=place, help="Where state goes: a folder, or s3://BUCKET/PREFIX. Default: .simflow of this project.")
 @click.option("--tables/--no-tables", default=True, help="Build the dbt models afterwards. Default: yes.")
 @click.option("--replay-only", is_flag=True, help="Take every answer of a model from the recording; fail where one is missing.")
+@click.option("--yes", is_flag=True, help="Run although the forecast is beyond the scenario's limits; it stops where a limit is reached.")
 @click.option("--json", "as_json", is_flag=True, help="Print what it came to as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress, no report.")
 def run(
@@ -39,6 +40,7 @@ def run(
     home: Path | None,
     tables: bool,
     replay_only: bool,
+    yes: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -56,8 +58,11 @@ def run(
     where = (home or state_folder(scenario.absolute().parent)).absolute()
     if replay_only:
         _replayable(cells, where)
+    elif not yes:
+        _within_limits(scenario, cells, where)
 
     from simflow.cli import report
+    from simflow.run.outputs import output_folder
     from simflow.store import Store
     from simflow_pipelines.materialize import materialize
 
@@ -73,6 +78,8 @@ def run(
 
         for finished in runs:
             report.show(finished, Console())
+            if finished.cell.outputs:
+                Console(stderr=True).print(f"files: {output_folder(finished.cell, scenario)}", style="dim", soft_wrap=True, highlight=False)
     if tables:
         _tables(where, quiet=quiet or as_json)
 
@@ -95,6 +102,19 @@ def _replayable(cells: list[Cell], home: Path) -> None:
     os.environ["SIMFLOW_LLM_CACHE"] = "replay-only"
     for cell in cells:
         Parts(cell, workplace(home)).ready()
+
+
+def _within_limits(scenario: Path, cells: list[Cell], home: Path) -> None:
+    # As `simflow plan` does: a run that cannot end within its limits is refused before anything is paid.
+    if all(c.limits.tokens is None and c.limits.cost is None for c in cells):
+        return
+    from simflow.cli.outlook import beyond
+
+    if found := beyond(cells, home):
+        raise BadInput(
+            f"the forecast is beyond the limits of {scenario}: {'; '.join(found)}",
+            hint="raise `limits`, make the study smaller, or run until a limit is reached with --yes",
+        )
 
 
 @contextmanager

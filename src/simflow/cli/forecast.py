@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 SEEDS = 3
 SAMPLE_TICKS = 144
 SAMPLE_AGENTS = 2_000
+SAMPLE_SPEAKERS = 60
+"""Residents of a rehearsal in which some speak through a model: those remember, and a memory costs time."""
 SPEND = 0.9
 """Part of its memory budget that an answer to a question uses; the P90 takes all of it."""
-ANSWER = {"extract": 18, "act": 40, "ask": 120}
-"""Completion tokens: a passage's relations, an act, an answer. How much a model says is its own; docs/models.md has measured cases."""
+ASKED = 120
+"""Completion tokens of an answer to a question: how much a model says there is its own, and no dry run can know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +102,12 @@ def forecast(cell: Cell) -> Forecast:
     return Forecast(episodes, turns, tuple(_phases(cell, ticks, episodes, turns, prices)), basis)
 
 
-def _smaller(cell: Cell) -> tuple[Cell, float]:
+def _smaller(cell: Cell, most: int = SAMPLE_AGENTS) -> tuple[Cell, float]:
     # Rates grow with the number of residents, since feeds are bounded: a sample of them is enough for a forecast.
     agents = sum(p.count for p in cell.personas)
-    if agents <= SAMPLE_AGENTS or cell.people or cell.network.edges:
+    if agents <= most or cell.people or cell.network.edges:
         return cell, 1.0
-    factor = agents / SAMPLE_AGENTS
+    factor = agents / most
     personas = tuple(dataclasses.replace(p, count=max(1, round(p.count / factor)) if p.count else 0) for p in cell.personas)
     events = tuple(
         dataclasses.replace(e, amount=max(1.0, e.amount // factor)) if e.verb in {"join", "leave"} and e.amount else e for e in cell.events
@@ -166,25 +168,23 @@ def _phases(cell: Cell, ticks: int, episodes: Figure, turns: Figure, prices: dic
         return
     model = prices[""]
     day = max(1, 1440 // cell.clock.minutes)
-    small, factor = _smaller(cell) if step is None else (cell, 1.0)
+    speaks = any((p.engine or cell.models.engine) == "llm" for p in cell.personas)
+    small, factor = _smaller(cell, SAMPLE_SPEAKERS if speaks else SAMPLE_AGENTS) if step is None else (cell, 1.0)
     tried = rehearse(small, ticks, day, step)
     worse = max(1.1, turns.p90 / turns.p50 if turns.p50 else 1.0, episodes.p90 / episodes.p50 if episodes.p50 else 1.0)
     if cell.models.extractor == "llm":
         every = cell.extract.every
-        count, sent = (factor * n for n in tried.reading.over(cell.clock.ticks // every * every, ticks // every * every, every))
-        read = tried.passages * count / max(1.0, tried.reading.calls)  # in proportion to the calls
-        calls, tokens = Figure(count, count * worse), Figure(sent, sent * worse)
-        yield _phase("extract", model, calls, tokens, Figure(read, read * worse).times(ANSWER["extract"]), prices)
+        figures = tried.reading.over(cell.clock.ticks // every * every, ticks // every * every, every)
+        yield _phase("extract", model, *(Figure(factor * n, factor * n * worse) for n in figures), prices)
     total = sum(p.count for p in cell.personas) or 1
     for spoken, one in sorted(tried.acts.items()):
-        count, sent = (factor * n for n in one.over(cell.clock.ticks, ticks, min(day, ticks)))
-        calls, tokens = Figure(count, count * worse), Figure(sent, sent * worse)
-        yield _phase("act", spoken, calls, tokens, calls.times(ANSWER["act"]), prices)
+        figures = one.over(cell.clock.ticks, ticks, min(day, ticks))
+        yield _phase("act", spoken, *(Figure(factor * n, factor * n * worse) for n in figures), prices)
     if cell.ask and cell.models.engine == "llm":
         count = sum(next((p.count for p in cell.personas if p.name == a.persona), len(a.agents) or total) for a in cell.ask)
         memory = cell.memory.persona_tokens + cell.memory.relation_tokens + cell.memory.episode_tokens
         calls = Figure(count, count)
-        yield _phase("ask", model, calls, Figure(count * SPEND * memory, count * memory), calls.times(ANSWER["ask"]), prices)
+        yield _phase("ask", model, calls, Figure(count * SPEND * memory, count * memory), calls.times(ASKED), prices)
 
 
 def _phase(name: str, model: str, calls: Figure, tokens_in: Figure, tokens_out: Figure, prices: dict[str, Any]) -> Phase:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from simflow.cli.forecast import Forecast, forecast, spends
-from simflow.plan import Cell, Plan
+from simflow.plan import Cell, Limits, Plan
 from simflow.scenario.changes import Change, brief, sweeps, variants
 
 ASSETS = ("plan", "episodes", "vectors", "edges", "personas", "snapshot")
@@ -63,13 +63,7 @@ class Outlook:
 
     def beyond(self) -> list[str]:
         """Limits that the P90 of one cell, which is what a limit stops, goes beyond; each as a sentence."""
-        limits, found = self.first.limits, []
-        for variant, one in self.forecasts.items():
-            if limits.tokens is not None and one.tokens.p90 > limits.tokens:
-                found.append(f"{variant}: {one.tokens.p90:,.0f} tokens a cell (P90), and limits.tokens is {limits.tokens:,}")
-            if limits.cost is not None and one.cost.p90 > limits.cost:
-                found.append(f"{variant}: {one.cost.p90:,.2f} USD a cell (P90), and limits.cost is {limits.cost:,.2f}")
-        return found
+        return [said for variant, one in self.forecasts.items() for said in _over(self.first.limits, variant, one)]
 
     def plain(self) -> dict[str, Any]:
         """JSON values; version 1."""
@@ -133,6 +127,29 @@ def outlook(plan: Plan, home: Path, *, dry_runs: bool | None = None) -> Outlook:
         if dry_runs or (dry_runs is None and spends(cell)):
             made.forecasts[cell.variant] = forecast(cell)
     return made
+
+
+def beyond(cells: Sequence[Cell], home: Path) -> list[str]:
+    """Limits that the cells would go beyond, as `Outlook.beyond` says them; cells that spend nothing, or are stored whole, are not looked at."""
+    from simflow.run.cellrun import window_keys
+
+    found = []
+    for cell in {c.variant: c for c in reversed(cells)}.values():
+        if (cell.limits.tokens is None and cell.limits.cost is None) or not spends(cell):
+            continue
+        keys = set(window_keys(cell))
+        if _stored(home, keys) < len(keys):
+            found += _over(cell.limits, cell.variant, forecast(cell))
+    return found
+
+
+def _over(limits: Limits, variant: str, one: Forecast) -> list[str]:
+    found = []
+    if limits.tokens is not None and one.tokens.p90 > limits.tokens:
+        found.append(f"{variant}: {one.tokens.p90:,.0f} tokens a cell (P90), and limits.tokens is {limits.tokens:,}")
+    if limits.cost is not None and one.cost.p90 > limits.cost:
+        found.append(f"{variant}: {one.cost.p90:,.2f} USD a cell (P90), and limits.cost is {limits.cost:,.2f}")
+    return found
 
 
 def _stored(home: Path, keys: set[str]) -> int:

@@ -1,60 +1,70 @@
 """A dry run of the calls of a cell: who would have a turn when, what would be sent, counted in tokens, with nobody asked.
 
-Turns and feeds are those of the run itself, since who is awake depends on the seed alone. What nobody can know before is what a model will
-say: here every turn says something of ordinary length now and then, and answers are taken to have a usual length.
+Turns and feeds are those of the run itself, since who is awake depends on the seed alone. Memory follows as in a run, so a turn is given what it would
+remember. What nobody can know before is what a model will say: here every turn says something of ordinary length now and then.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
+import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from simflow.plan import Cell, Models
 from simflow.ports import Act, Turn
 
-FILLED = 0.9
-"""Part of its memory budget that a turn uses once there is enough to remember; measured on runs of 40 and 90 residents."""
-NAMED = 35
-"""Tokens of a memory block that holds only who the agent is."""
-WORDS = "I think that the council should first explain what this pays for, before it asks people like us for more money again."
+WORDS = (
+    "I think that the council should first explain what this pays for, before it asks people like us for more money again.",
+    "Maybe. I would like to see the figures.",
+    "My neighbours and I talked about it at length yesterday, and most of us believe that somebody has to begin, even if it hurts a little now.",
+    "No, that is exactly what they told us the last time.",
+    "Fair enough, but nobody here was asked.",
+    "If the pipes really lose that much then it is cheaper to mend them than to wait, whatever one thinks of those who let it come to this.",
+)
+"""What is said in a rehearsal: of the length that people's remarks have."""
 
 
 @dataclass(slots=True)
 class Calls:
-    """Calls and prompt tokens in `ticks` ticks, and those of the last day of them, for going on from there."""
+    """Calls, prompt and answer tokens in the sampled ticks, and those of the last day of them, for going on from there."""
 
     calls: float = 0.0
     tokens: float = 0.0
+    answers: float = 0.0
     late_calls: float = 0.0
     late_tokens: float = 0.0
+    late_answers: float = 0.0
 
-    def add(self, tokens: float, *, late: bool) -> None:
+    def add(self, tokens: float, answer: float, *, late: bool) -> None:
         """One call."""
         self.calls += 1
         self.tokens += tokens
+        self.answers += answer
         if late:
             self.late_calls += 1
             self.late_tokens += tokens
+            self.late_answers += answer
 
-    def over(self, ticks: int, sampled: int, day: int) -> tuple[float, float]:
-        """(calls, tokens) over `ticks`, the rest at the rate of the last day."""
+    def over(self, ticks: int, sampled: int, day: int) -> tuple[float, float, float]:
+        """(calls, prompt tokens, answer tokens) over `ticks`, the rest at the rate of the last day."""
         more = max(0, ticks - sampled) / day
-        return self.calls + more * self.late_calls, self.tokens + more * self.late_tokens
+        return self.calls + more * self.late_calls, self.tokens + more * self.late_tokens, self.answers + more * self.late_answers
 
 
 @dataclass(slots=True)
 class Rehearsal:
-    """`acts` by model; `reading` of extraction with `passages` that the model would read."""
+    """`acts` by model; `reading` of extraction."""
 
     sampled: int
     day: int
     acts: dict[str, Calls] = field(default_factory=lambda: defaultdict(Calls))
     reading: Calls = field(default_factory=Calls)
-    passages: float = 0.0
 
 
 def rehearse(cell: Cell, ticks: int, day: int, step: Any = None) -> Rehearsal:
@@ -75,40 +85,77 @@ class _Chatter:
         from simflow.llm.room import Room
         from simflow.llm.speaker import ModelSpeaker
 
-        self.cell, self.ticks, self.found = cell, ticks, found
+        self.ticks, self.found = ticks, found
         self.speaker = ModelSpeaker(cell, Room.of(cell))
-        memory = cell.memory
-        self.most = FILLED * (memory.persona_tokens + memory.relation_tokens + memory.episode_tokens)
-        self.known: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def speak(self, turns: Sequence[Turn]) -> list[Act]:
         """One act a turn; counts what each would cost."""
         return [self._one(turn) for turn in turns]
 
     def _one(self, turn: Turn) -> Act:
-        batch = turn.tick // self.cell.extract.every * self.cell.extract.every
-        seen = self.known[turn.agent]
-        remembered = sum(tokens for tick, tokens in seen if tick < batch)
-        memory = min(self.most, NAMED + remembered) if batch else 0
-        frame = self.speaker.room.count(self.speaker.question(dataclasses.replace(turn, memory="")))
+        sent = self.speaker.room.count(self.speaker.question(turn))
         model = turn.model or self.speaker.room.endpoint.model
-        self.found.acts[model].add(frame + memory, late=turn.tick >= self.ticks - self.found.day)
-        seen += [(turn.tick, 12 + len(shown.text) // 4) for shown in turn.feed]
+        act = self._act(turn)
+        answer = measure(said(act, turn))
+        self.found.acts[model].add(sent, answer, late=turn.tick >= self.ticks - self.found.day)
+        return act
+
+    def _act(self, turn: Turn) -> Act:
         roll = hashlib.sha256(f"{turn.agent} {turn.tick}".encode()).digest()
+        words = WORDS[roll[3] % len(WORDS)]
         if roll[0] < 102 and turn.feed and "reply" in turn.actions:  # two in five answer
-            return Act("reply", roll[1] % len(turn.feed), WORDS, turn.topics[roll[2] % len(turn.topics)], 0.5)
+            return Act("reply", roll[1] % len(turn.feed), words, turn.topics[roll[2] % len(turn.topics)], 0.5)
         if roll[0] < 153 and "post" in turn.actions:  # one in five posts
-            return Act("post", None, WORDS, turn.topics[roll[2] % len(turn.topics)], -0.5)
+            return Act("post", None, words, turn.topics[roll[2] % len(turn.topics)], -0.5)
         return Act("nothing")
+
+
+def said(act: Act, turn: Turn) -> dict[str, Any]:
+    """An act as a model answers it."""
+    words = {"text": act.text, "topic": turn.topics.index(act.topic) + 1 if act.topic else 0, "stance": 1} if act.text else {}
+    return {"turn": {"act": act.kind, **({} if act.post is None else {"post": act.post + 1}), **words}}
+
+
+def measure(answer: Any) -> int:
+    """Tokens of an answer: its JSON, as models write it, in the encoding that prompts are counted in."""
+    from simflow.llm.room import count
+
+    return count({"messages": [{"content": json.dumps(answer, ensure_ascii=False)}]}) - count({"messages": [{"content": ""}]})
 
 
 def _world(cell: Cell, ticks: int, found: Rehearsal) -> Any:
     from simflow.world.builtin import BuiltinEngine
+
+    if any((p.engine or cell.models.engine) == "llm" for p in cell.personas):
+        return _remembered(cell, ticks, found)
+    engine = BuiltinEngine(cell)
+    return engine.advance(engine.begin(), 0, ticks)
+
+
+def _remembered(cell: Cell, ticks: int, found: Rehearsal) -> Any:
+    """A run in a folder that is thrown away: the residents of the cell, speaking at random, with all of its memory and nobody asked."""
+    from simflow.run import open_cell
     from simflow.world.spoken import SpokenEngine
 
-    spoken = any((p.engine or cell.models.engine) == "llm" for p in cell.personas)
-    engine = SpokenEngine(cell, _Chatter(cell, ticks, found)) if spoken else BuiltinEngine(cell)
-    return engine.advance(engine.begin(), 0, ticks)
+    every = cell.extract.every
+    clock = dataclasses.replace(cell.clock, ticks=ticks, window=max(every, -(-ticks // every) * every))
+    personas = tuple(dataclasses.replace(p, engine=None) for p in cell.personas)
+    free = dataclasses.replace(cell, clock=clock, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
+    with tempfile.TemporaryDirectory(prefix="simflow-rehearsal-") as folder:
+        run = open_cell("rehearsal.yaml", free, Path(folder))
+        run.parts.engine = lambda: engine  # type: ignore[method-assign]
+        engine = SpokenEngine(dataclasses.replace(cell, clock=clock), _Chatter(cell, ticks, found))
+        for number in range(len(run.windows)):
+            run.window(number)
+        return Lived(run.data().agents(), run.data().table("episodes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """What a rehearsal leaves of a world."""
+
+    agents: Any
+    episodes: Any
 
 
 def _read(cell: Cell, step: Any, ticks: int, found: Rehearsal) -> None:
@@ -129,10 +176,20 @@ def _read(cell: Cell, step: Any, ticks: int, found: Rehearsal) -> None:
     for start in range(0, whole, every):
         batch = passages([r for r in rows if start <= r["tick"] < start + every], names, texts)
         hard = _hard(cell, batch, cheap)
-        found.passages += len(hard)
         for at in range(0, len(hard), size):
             chunk = hard[at : at + size]
-            found.reading.add(room.count(extractor.question(chunk)), late=start == whole - every)
+            answer = measure(_readings(extractor, cheap, chunk))
+            found.reading.add(room.count(extractor.question(chunk)), answer, late=start == whole - every)
+
+
+def _readings(extractor: Any, cheap: Any, chunk: list[Any]) -> dict[str, Any]:
+    # What the built-in extractor finds, as a model would say it; of what it finds nothing in, a model mostly finds something.
+    code = next(iter(extractor.codes))
+    found = [f for p in chunk for f in cheap.extract([p]).findings]
+    numbers = {p.episode: n for n, p in enumerate(chunk, 1)}
+    silent = [n for e, n in numbers.items() if e not in {f.episode for f in found}]
+    relations = [{"e": numbers[f.episode], "c": code, "v": 1} for f in found] + [{"e": n, "c": code, "v": 0} for n in silent]
+    return {"r": relations, "n": []}
 
 
 def _hard(cell: Cell, batch: list[Any], cheap: Any) -> list[Any]:

@@ -28,7 +28,7 @@ def write_outputs(run: RunData, cell: Cell, file: str) -> Path:
     """
     wanted = cell.outputs or Outputs()
     root = project(Path(file)).resolve()
-    folder = (root / wanted.folder / slug(cell.scenario) / cell.name).resolve()
+    folder = output_folder(cell, file).resolve()
     if not folder.is_relative_to(root) or folder == root:
         raise RunFailed(f"{folder} lies outside the project {root}", hint="is a part of `outputs.folder` a link?")
     try:
@@ -41,6 +41,11 @@ def write_outputs(run: RunData, cell: Cell, file: str) -> Path:
         reason = f"the outputs in {folder} cannot be written: {error.strerror or error}"
         raise RunFailed(reason, hint="the run itself is whole; run it again to write them") from error
     return folder
+
+
+def output_folder(cell: Cell, file: str | Path) -> Path:
+    """Where the outputs of a cell go."""
+    return project(Path(file)) / (cell.outputs or Outputs()).folder / slug(cell.scenario) / cell.name
 
 
 def project(file: Path) -> Path:
