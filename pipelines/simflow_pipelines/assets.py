@@ -272,6 +272,8 @@ class ScenarioAssets:
     def _judge(self, work: Work, place: Place, verdicts: list[tuple[str, Verdict]]) -> None:
         found = self.inspector.judge(work, place.window)
         verdicts += [(place.key, verdict) for verdict in found]
+        if found:
+            Ledger(work.record).judged(place.window, [(v.check, v.passed, v.words, blocks(v.check)) for v in found])
         if bad := [f"{v.check}: {v.words}" for v in found if not v.passed and blocks(v.check)]:
             raise CheckFailed(f"{place.key}: {'; '.join(bad)}", hint="the window is kept; `simflow dev` shows its checks")
 

@@ -6,6 +6,7 @@ import json
 
 from click.testing import CliRunner
 
+from simflow.runs import Ledger
 from simflow_tui.command import tui
 from simflow_tui.widgets.rows import Rows
 
@@ -63,6 +64,28 @@ async def test_no_runs_says_how_to_start_one(home, make, picture):
     async with make.shown(home, size=(80, 24)) as (app, _):
         assert "simflow run scenarios/hello.yaml" in make.text(app)
         assert app.export_screenshot() == picture(name="no-runs")
+
+
+async def test_checks_that_failed_are_shown_first_with_where_and_why(run, make, picture):
+    ledger = Ledger(run.record)
+    for number in range(3):
+        ledger.judged(
+            number,
+            [
+                ("unique_episodes", True, "", True),
+                ("acted_on_what_was_seen", number != 1, "2 acts on episodes that the actor was never shown", True),
+                ("varied_texts", number == 0, f"{50 + number}% of 60 texts are repeated", False),
+                ("check_1_covered", True, "covered: 1, should be from 0.95", True),
+            ],
+        )
+    async with make.shown(run.home, "w", size=(180, 50)) as (app, _):
+        text = make.text(app)
+        assert "2 hold   2 do not" in text
+        assert "✗ acted on what was seen, window 2" in text
+        assert "✗ varied texts, 2 windows: 52%" in text
+        assert app.export_screenshot() == picture(name="checks")
+    ledger.judged(1, [("acted_on_what_was_seen", True, "", True)])  # computed again
+    assert [c.failed for c in run.record.checks()] == [[], [], [1, 2], []]
 
 
 async def test_progress_shows_window_tick_rate_and_time_left(run, make):

@@ -15,7 +15,7 @@ from textual.app import App
 from textual.worker import get_current_worker
 
 from simflow.errors import SimflowError
-from simflow.runs import is_remote
+from simflow.runs import CheckRecord, is_remote
 from simflow_tui.committed import Committed
 from simflow_tui.watch import Clock, LogTail, RunView, Watch
 
@@ -48,6 +48,7 @@ class Snapshot:
     key: str | None = None
     windows: Committed = field(default_factory=Committed)
     queue: Sequence[float] = ()
+    checks: tuple[CheckRecord, ...] = ()
     log: tuple[dict[str, Any], ...] = ()
     logged: int = 0
     trouble: str = ""
@@ -172,7 +173,8 @@ class ReadingApp(App[None]):
         self._tail.poll()
         windows = self.watch_ledger.windows(chosen.record)
         queue = self.watch_ledger.queue(chosen.project, windows) if self.current_mode == "watch" else ()
-        return Snapshot(runs, chosen.key, windows, queue, tuple(self._tail.lines), self._tail.read)
+        checks = self.watch_ledger.checks(chosen.record)
+        return Snapshot(runs, chosen.key, windows, queue, checks, tuple(self._tail.lines), self._tail.read)
 
     def take(self, snapshot: Snapshot) -> None:
         """Show a snapshot on the screen that is on."""

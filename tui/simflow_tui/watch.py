@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.errors import SimflowError
-from simflow.runs import Progress, RunRecord, is_remote, list_runs
+from simflow.runs import CheckRecord, Progress, RunRecord, is_remote, list_runs
 from simflow.runs.ledger import STALE_AFTER
 from simflow_tui.committed import Committed, WindowsFile
 
@@ -179,6 +179,14 @@ class Watch:
                 del self._files[next(iter(self._files))]
             return file.poll()
 
+    def checks(self, record: RunRecord) -> tuple[CheckRecord, ...]:
+        """What checks have found, with every field of its own type."""
+        found = self._read(record.path, "checks.json", record.checks) or ()
+        return tuple(
+            dataclasses.replace(c, check=str(c.check), words=str(c.words), windows=int(_finite(c.windows) or 0), failed=_wholes(c.failed))
+            for c in found
+        )
+
     def queue(self, project: Path, windows: Committed) -> tuple[float, ...]:
         """Episodes that waited for extraction at the end of each of the last windows; those without a manifest are left out."""
         newest = windows.recent[-QUEUE:]
@@ -232,6 +240,10 @@ def clean(progress: Progress | None) -> Progress | None:
 
 def _manifest(folder: Path) -> Any:
     return json.loads((folder / "manifest.json").read_text("utf-8"))
+
+
+def _wholes(values: object) -> tuple[int, ...]:
+    return tuple(v for v in values if isinstance(v, int)) if isinstance(values, list | tuple) else ()
 
 
 def _finite(value: object) -> float | None:

@@ -1,6 +1,6 @@
 """The ledger: the readable record of runs."""
 
-from simflow.runs.ledger import Ledger, Progress, RunRecord, State, WindowRecord, find_run, home, list_runs
+from simflow.runs.ledger import CheckRecord, Ledger, Progress, RunRecord, State, WindowRecord, find_run, home, list_runs
 from simflow.runs.place import is_remote, place, workplace
 
-__all__ = ["Ledger", "Progress", "RunRecord", "State", "WindowRecord", "find_run", "home", "is_remote", "list_runs", "place", "workplace"]
+__all__ = ["CheckRecord", "Ledger", "Progress", "RunRecord", "State", "WindowRecord", "find_run", "home", "is_remote", "list_runs", "place", "workplace"]

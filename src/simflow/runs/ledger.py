@@ -5,6 +5,7 @@ run.yaml        what is being run: resolved scenario, seed, ids, versions       
 progress.json   state, window, tick, rate, heartbeat                            replaced about twice a second
 log.jsonl       one JSON object a line: time, level, stage, message, fields     appended
 windows.json    the committed windows with their counts                         replaced at each commit
+checks.json     each check: windows judged, where it failed, in which words     replaced where windows are judged
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import dataclasses
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,6 +76,17 @@ class WindowRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """What a check has found so far: `windows` up to the newest judged one, the last ones that `failed`, its newest `words`."""
+
+    check: str
+    windows: int = 0
+    failed: Sequence[int] = ()
+    words: str = ""
+    blocking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A run as the ledger knows it. `id` is `<scenario>/<time>-<cell>`; `path` its folder; `about` the content of run.yaml."""
 
@@ -102,6 +114,12 @@ class RunRecord:
         """The committed windows, in order."""
         rows = _json(self.path / "windows.json")
         records = [_record(WindowRecord, row) for row in rows] if isinstance(rows, list) else []
+        return tuple(r for r in records if r is not None)
+
+    def checks(self) -> tuple[CheckRecord, ...]:
+        """The checks that have judged windows, in order; none where nobody has judged."""
+        rows = _json(self.path / "checks.json")
+        records = [_record(CheckRecord, row) for row in rows] if isinstance(rows, list) else []
         return tuple(r for r in records if r is not None)
 
     def log(self, *, last: int | None = None) -> list[dict[str, Any]]:
@@ -152,6 +170,17 @@ class Ledger:
     def windows(self, windows: tuple[WindowRecord, ...]) -> None:
         """Replace windows.json."""
         replace(self.record.path / "windows.json", json.dumps([dataclasses.asdict(w) for w in windows], indent=1))
+
+    def judged(self, number: int, verdicts: Iterable[tuple[str, bool, str, bool]]) -> None:
+        """Take in what checks say of a window, as (check, whether it holds, words, whether it blocks), and replace checks.json."""
+        known = {record.check: record for record in self.record.checks()}
+        for check, holds, words, blocking in verdicts:
+            before = known.get(check) or CheckRecord(check)
+            others = [n for n in before.failed if n != number]
+            failed = others if holds else [*others, number]
+            said = words if not holds or not failed else before.words
+            known[check] = CheckRecord(check, max(before.windows, number + 1), tuple(failed[-20:]), said, blocking)
+        replace(self.record.path / "checks.json", json.dumps([dataclasses.asdict(record) for record in known.values()], indent=1))
 
     def log(self, level: Literal["debug", "info", "warning", "error"], stage: str, message: str, **fields: object) -> None:
         """Append one line to log.jsonl."""

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from simflow.runs import CheckRecord
 from simflow_tui.committed import Committed
 from simflow_tui.figures import bar, clip, duration, fit, money, number, percent, plain, rate, short, spark
 from simflow_tui.pages.page import Deed, Page, matches
@@ -91,7 +92,9 @@ world's hidden truth; `[` and `]` change the topic; broken lines are the scenari
         self.query_one("#queue", Panel).show(
             lambda w, h: waiting(run.progress.queue, queue, w)[:h], (run.progress.queue, tuple(queue), self.size)
         )
-        self.query_one("#checks", Panel).show(lambda w, h: checks(run, w)[:h], (run.state, id(run.about), self.size))
+        self.query_one("#checks", Panel).show(
+            lambda w, h: checks(run, told.checks, w)[:h], (run.key, told.checks, id(run.about), self.size)
+        )
         log, seen = self.query_one("#log", Rows), (run.key, told.logged, self.words(), self.level)
         if seen != self._logged:
             self._logged = seen
@@ -279,20 +282,29 @@ def waiting(now: int, history: list[float], width: int) -> list[list[Span]]:
     ]
 
 
-def checks(run: RunView, width: int) -> list[list[Span]]:
-    """What the scenario demands at the end; results once somebody wrote them into the record."""
-    cell = run.about.get("cell")
-    given = cell.get("checks") if isinstance(cell, Mapping) else None
-    results = run.about.get("checks") if isinstance(run.about.get("checks"), Mapping) else {}
-    rows: list[list[Span]] = []
-    for check in given or ():
-        if isinstance(check, Mapping):
-            args = check.get("args")
-            words = f"{check.get('kind', '')} {args.get('topic', '') if isinstance(args, Mapping) else ''}"
-            held = results.get(check.get("kind")) if isinstance(results, Mapping) else None
-            sign, tone = ("✓", "good") if held is True else ("✗", "bad") if held is False else ("·", "dim")
-            rows.append([(f"{sign} ", tone), (clip(plain(words), max(0, width - 2)), "")])
-    return rows or [[(clip("the scenario has no checks", width), "dim")]]
+def checks(run: RunView, found: Sequence[CheckRecord], width: int) -> list[list[Span]]:
+    """What the checks found: those that failed first, with where and why; before that, what the scenario demands at its end."""
+    if not found:
+        demands = [
+            f"{check.get('kind', '')} {args.get('topic', '') if isinstance(args := check.get('args'), Mapping) else ''}"
+            for check in _list(run.about, "checks")
+        ]
+        rows: list[list[Span]] = [[("· ", "dim"), (clip(plain(words), max(0, width - 2)), "")] for words in demands]
+        return rows or [[(clip("no check has judged a window yet", width), "dim")]]
+    failed = [c for c in found if c.failed]
+    held = len(found) - len(failed)
+    rows = [
+        [("✗ ", "bad" if c.blocking else "warn"), (clip(check_words(c), max(0, width - 2)), "bad" if c.blocking else "")] for c in failed
+    ]
+    own = [c for c in found if not c.failed and c.check.startswith("check_")]
+    rows += [[("✓ ", "good"), (clip(plain(c.check.removeprefix("check_").replace("_", " ")), max(0, width - 2)), "")] for c in own]
+    return [[(f"{held} hold", "good" if not failed else ""), (f"   {len(failed)} do not" if failed else "", "bad")], *rows]
+
+
+def check_words(found: CheckRecord) -> str:
+    """A check that failed: its name, in which windows, why."""
+    where = f"window {found.failed[-1] + 1}" if len(found.failed) == 1 else f"{len(found.failed)} windows"
+    return plain(f"{found.check.replace('_', ' ')}, {where}: {found.words}")
 
 
 def log_rows(log: Sequence[Mapping[str, Any]], read: int, words: str, level: int) -> Iterator[Row]:
