@@ -24,7 +24,8 @@ _PRONOUN, _WORD, _TYPO, _SLIP, _SWITCH, _MORE, _BESIDES = range(24, _SLOTS)
 _FULL = 1 << 32
 _START = re.compile(r"([^\w#@]*)([^\WA-Z])")
 _NEXT = re.compile(r"([.!?…]\s[^\w#@]*)([^\WA-Z])")
-_SIDES = {1: "pro", 0: "open", -1: "con"}
+_ARGUMENTS = {side: tuple(f"{name}.{aspect}" for aspect in ASPECTS) for side, name in ((1, "pro"), (0, "open"), (-1, "con"))}
+_STANCES = tuple((f"stance.{name}", f"negated.{name}") for name in LEVELS)
 _PRIVATE = ("message", "group")
 _RELATIONS = {1: "agree", 0: "mixed", -1: "disagree"}
 
@@ -124,20 +125,20 @@ class _Writing:
         parts: list[str] = []
         if relation in _RELATIONS:
             table = "quote" if kind == "quote" and self._on(_QUOTED) else "reply"
-            parts.append(self._pick(f"{table}.{_RELATIONS[relation]}", _RELATION, foreign=True))
+            parts.append(self._foreign(f"{table}.{_RELATIONS[relation]}", _RELATION))
             bare = self._on(_ELLIPSIS)
         else:
             bare = False
             if self._on(_OPENED):
                 table = f"private.{kind}" if kind in _PRIVATE else "openers"
-                parts.append(self._pick(table, _OPENER, foreign=True))
+                parts.append(self._foreign(table, _OPENER))
         body = self._hint() if bare else self._body()
         if self._framed and parts and parts[-1].endswith(":"):
             parts[-1] = _ended(parts[-1].rstrip(":"))  # one colon is enough
         parts.append(body)
         if self._on(_CLOSED):
             parts[-1] = _ended(parts[-1])
-            parts.append(self._pick("private.closing" if kind == "message" else "closers", _CLOSER, foreign=True))
+            parts.append(self._foreign("private.closing" if kind == "message" else "closers", _CLOSER))
         text = _capitals(_ended(" ".join(parts)))
         return typos(text, self._draw[_SLIP]) if self._on(_TYPO) else text
 
@@ -175,10 +176,10 @@ class _Writing:
 
     def _stance(self) -> tuple[bool, str]:
         """The clause that states the stance, and whether it must stand as a sentence of its own."""
-        name = LEVELS[self.level]
+        plain, negated = _STANCES[self.level]
         if self.side < 0 and self._on(_IRONIC):
             return True, self._pick("sarcasm", _SARCASM)
-        clause = self._pick(f"negated.{name}" if self.side and self._on(_NEGATE) else f"stance.{name}", _STANCE)
+        clause = self._pick(negated if self.side and self._on(_NEGATE) else plain, _STANCE)
         if self.level in (1, 3) and self._on(_HEDGED):
             return True, self._pick("hedges", _HEDGE).replace("{x}", clause)
         return False, clause
@@ -193,12 +194,12 @@ class _Writing:
         return False, own
 
     def _argument(self) -> str:
-        return self._pick(f"{_SIDES[self.side]}.{ASPECTS[self.argument]}", _VARIANT)
+        return self._pick(_ARGUMENTS[self.side][self.argument], _VARIANT)
 
     def _aside(self, side: int) -> str:
         """An argument about another aspect, so that no text argues against itself or says a thing twice."""
         aspect = self._draw[_OTHER] * (len(ASPECTS) - 1) >> 32
-        return self._pick(f"{_SIDES[side]}.{ASPECTS[aspect + (aspect >= self.argument)]}", _OTHER_VARIANT)
+        return self._pick(_ARGUMENTS[side][aspect + (aspect >= self.argument)], _OTHER_VARIANT)
 
     def _fill(self, clause: str) -> str:
         """Put the topic into the first gap for it, pronouns into the others."""
@@ -211,10 +212,13 @@ class _Writing:
             clause = clause[:at] + forms[clause[at + 1 : stop]] + clause[stop + 1 :]
         return clause
 
-    def _pick(self, table: str, slot: int, *, foreign: bool = False) -> str:
+    def _pick(self, table: str, slot: int) -> str:
         phrases = self._phrases[table]
-        if foreign and self._on(_SWITCH):
-            phrases = self._donor[table]
+        return phrases[self._draw[slot] * len(phrases) >> 32]
+
+    def _foreign(self, table: str, slot: int) -> str:
+        """As `_pick`, in the other language where the text switches."""
+        phrases = (self._donor if self._on(_SWITCH) else self._phrases)[table]
         return phrases[self._draw[slot] * len(phrases) >> 32]
 
     def _on(self, dial: int) -> bool:
