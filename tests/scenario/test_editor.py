@@ -110,7 +110,7 @@ def server(tmp_path_factory):
     made = Server(folder)
     yield made
     made.process.terminate()
-    made.process.wait()
+    made.process.communicate()
 
 
 @pytest.mark.parametrize(

@@ -175,11 +175,13 @@ def _phases(cell: Cell, ticks: int, episodes: Figure, turns: Figure, prices: dic
     if cell.models.extractor == "llm":
         every = cell.extract.every
         figures = tried.reading.over(cell.clock.ticks // every * every, ticks // every * every, every)
-        yield _phase("extract", model, *(Figure(factor * n, factor * n * worse) for n in figures), prices)
+        calls, sent, answered = (Figure(factor * n, factor * n * worse) for n in figures)
+        yield _phase("extract", model, calls, sent, answered, prices)
     total = sum(p.count for p in cell.personas) or 1
     for spoken, one in sorted(tried.acts.items()):
         figures = one.over(cell.clock.ticks, ticks, min(day, ticks))
-        yield _phase("act", spoken, *(Figure(factor * n, factor * n * worse) for n in figures), prices)
+        calls, sent, answered = (Figure(factor * n, factor * n * worse) for n in figures)
+        yield _phase("act", spoken, calls, sent, answered, prices)
     if cell.ask and cell.models.engine == "llm":
         count = sum(next((p.count for p in cell.personas if p.name == a.persona), len(a.agents) or total) for a in cell.ask)
         memory = cell.memory.persona_tokens + cell.memory.relation_tokens + cell.memory.episode_tokens

@@ -143,8 +143,8 @@ def _remembered(cell: Cell, ticks: int, found: Rehearsal) -> Any:
     free = dataclasses.replace(cell, clock=clock, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
     with tempfile.TemporaryDirectory(prefix="simflow-rehearsal-") as folder:
         run = open_cell("rehearsal.yaml", free, Path(folder))
+        engine: Any = SpokenEngine(dataclasses.replace(cell, clock=clock), _Chatter(cell, ticks, found))
         run.parts.engine = lambda: engine  # type: ignore[method-assign]
-        engine = SpokenEngine(dataclasses.replace(cell, clock=clock), _Chatter(cell, ticks, found))
         for number in range(len(run.windows)):
             run.window(number)
         return Lived(run.data().agents(), run.data().table("episodes"))

@@ -18,7 +18,9 @@ def check(context: Context, persona: Section, own: Collection[str]) -> None:
     known: dict[str, Distribution] = dict(traits) if isinstance(traits, Named) else {}
     for part in DEPENDING:
         named = persona.get(part)
-        for name, found in named.items() if isinstance(named, Named) else ():
+        if not isinstance(named, Named):
+            continue
+        for name, found in named.items():
             for given in dependences(found):
                 _one(context, given, known, own, named.span(name))
     if isinstance(traits, Named):
