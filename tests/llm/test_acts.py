@@ -20,7 +20,7 @@ ALL = (*Platform().actions, "report", "message", "group", "search", "trend")
 def acted(kit, monkeypatch, tmp_path):
     """(kinds of episodes, outcomes of turns) of a run whose agents do the acts of `wanted` by turns."""
 
-    def run(actions, wanted):
+    def run(actions, wanted, ticks):
         done = Counter()
 
         def answer(request, n):
@@ -38,7 +38,7 @@ def acted(kit, monkeypatch, tmp_path):
 
         cell = kit.a_cell(
             personas=(Persona("speaker", 12, engine="llm"),),
-            clock=Clock(ticks=48, minutes=60, window=48, active=(1.0,) * 24),
+            clock=Clock(ticks=ticks, minutes=60, window=ticks, active=(1.0,) * 24),
             models=Models(engine="llm", model=kit.MODEL),
             network=Network(links=6),
             platform=Platform(actions=actions),
@@ -55,12 +55,12 @@ def acted(kit, monkeypatch, tmp_path):
 
 
 def test_agents_do_every_act_that_the_platform_enables(acted):
-    kinds, outcomes = acted(ALL, list(ACTS))
+    kinds, outcomes = acted(ALL, list(ACTS), 48)
     assert {a: kinds[a] > 0 for a in ACTS} == dict.fromkeys(ACTS, True)
     assert {o.split(" ")[0].rstrip(":") for o in outcomes} <= {*ACTS, "nothing"}
 
 
 def test_act_that_the_platform_does_not_offer_is_a_recorded_nothing(acted):
-    kinds, outcomes = acted(("post", "like"), ["report", "message", "group"])
+    kinds, outcomes = acted(("post", "like"), ["report", "message", "group"], 8)
     assert not kinds["report"] + kinds["message"] + kinds["group"]
     assert any(o.startswith("nothing: ") for o in outcomes)
