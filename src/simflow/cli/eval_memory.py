@@ -95,7 +95,8 @@ def table(report: dict[str, Any]) -> str:
         for name in ("future_leaks", "witness_leaks", "tokens", "cpu_ms")
     ]
     alone = [f"{kind} {row['value']:.3f}" for kind, row in report["beliefs_alone"].items() if row]
-    lines += ["", "hybrid, if only beliefs were read and no episode: " + ", ".join(alone)]
+    if alone:
+        lines += ["", "hybrid, if only beliefs were read and no episode: " + ", ".join(alone)]
     if len(report["runs"]) > 1:
         lines += ["", "hybrid by run"]
         lines += [f"  {p['run']}: " + ", ".join(f"{k} {v['value']:.2f}" for k, v in p["hybrid"].items()) for p in report["runs"]]
