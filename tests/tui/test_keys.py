@@ -111,6 +111,16 @@ class Walk:
                         await self.at(mode, None if node is self.app and key == "escape" else part)
                         await self.press(node, key)
 
+    async def again(self, mode: str, answered: set[str]) -> None:
+        """Keys of the screen whose action was not heard of: a key that came while a field gave up the focus was text."""
+        await self.at(mode)
+        owner = type(self.app.screen)
+        for binding in [b for b in vars(owner).get("BINDINGS", ()) if isinstance(b, Binding)]:
+            action = f"{owner.__name__}.action_{binding.action.split('(')[0]}"
+            if action not in answered and hasattr(owner, action.rpartition(".")[2]):
+                await self.at(mode, self.app.screen.query_one(Rows))
+                await self.pilot.press(binding.key.split(",")[0])
+
     async def palette(self, mode: str) -> None:
         """Every command that is offered on the screen."""
         await self.at(mode)
@@ -181,6 +191,7 @@ async def test_every_key_and_every_command_is_reached_and_every_action_answers(h
                 app.choose(next(r.key for r in app.snapshot.runs if r.live))
                 app.take(app.read())
             await walk.keys(mode)
+            await walk.again(mode, answered)
             await walk.palette(mode)
         for dialog in (partial(Confirm, "run it?", "about", "run"), partial(Line, "change", "a key"), partial(Help, ["# Help"], [])):
             await walk.dialog(dialog)
