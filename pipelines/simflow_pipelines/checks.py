@@ -60,7 +60,10 @@ def check_specs(plan: Plan, keys: dict[str, dg.AssetKey]) -> list[dg.AssetCheckS
     cell = plan.cells[0]
     for group, blocking in (("checks", True), ("patterns", False)):
         for i, check in enumerate(getattr(cell, group)):
-            about = f"From the scenario's `{group}:`: {check.kind} {dict(check.args)}"
+            wanted = ", ".join(
+                f"{k.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{k.replace('_', ' ')} {v}" for k, v in check.args.items()
+            )
+            about = f"From the scenario's `{group}`: {check.kind}, {wanted}."
             specs.append(
                 dg.AssetCheckSpec(scenario_check(group, i, check.kind), asset=keys["snapshot"], blocking=blocking, description=about)
             )

@@ -85,8 +85,8 @@ def columns(name: str) -> dg.TableSchema:
 def _column(field: pa.Field) -> dg.TableColumn:
     about = (field.metadata or {}).get(b"about", b"").decode() or None
     kind = str(field.type)
-    if pa.types.is_fixed_size_list(field.type):
-        kind = "list<float>"
+    if pa.types.is_fixed_size_list(field.type) or pa.types.is_list(field.type):
+        kind = f"list<{field.type.value_type}>"
     return dg.TableColumn(field.name, kind, description=about, constraints=dg.TableColumnConstraints(nullable=field.nullable))
 
 

@@ -17,6 +17,8 @@ _CONFIG = """\
 # The Dagster instance of this project. Written once by simflow; yours to change.
 telemetry:
   enabled: false
+nux:
+  enabled: false           # no page that asks for an address before the first look
 concurrency:
   runs:
     max_concurrent_runs: {runs}
