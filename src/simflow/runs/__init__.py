@@ -3,4 +3,17 @@
 from simflow.runs.ledger import CheckRecord, Ledger, Progress, RunRecord, State, WindowRecord, find_run, home, list_runs
 from simflow.runs.place import is_remote, place, workplace
 
-__all__ = ["CheckRecord", "Ledger", "Progress", "RunRecord", "State", "WindowRecord", "find_run", "home", "is_remote", "list_runs", "place", "workplace"]
+__all__ = [
+    "CheckRecord",
+    "Ledger",
+    "Progress",
+    "RunRecord",
+    "State",
+    "WindowRecord",
+    "find_run",
+    "home",
+    "is_remote",
+    "list_runs",
+    "place",
+    "workplace",
+]
