@@ -150,7 +150,8 @@ class Desk:
             topic=post[:, TOPIC],
             event=0,
         )
-        self._reported.append((post[code == REPORT, WORDS], reader[code == REPORT]))
+        if self.rates.of[REPORT] > 0.0:
+            self._reported.append((post[code == REPORT, WORDS], reader[code == REPORT]))
         heat = np.where(code == LIKE, 1, -1) * (post[:, BOOST] != PRIVATE)
         np.add.at(self.society.posts.column(HEAT), shown.row[chosen], heat)
         moved = kind[at]
