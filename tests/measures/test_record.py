@@ -164,7 +164,11 @@ def test_a_condensed_history_gives_the_same_stances_and_the_same_flips(rows, cut
         results = []
         for t in (table, short):
             on = t.filter(pc.equal(t["topic"], topic))
-            agent, tick, x = on["agent"].to_numpy().astype(np.int64), on["tick"].to_numpy().astype(np.int64), on["stance"].to_numpy() / (1 << 32)
+            agent, tick, x = (
+                on["agent"].to_numpy().astype(np.int64),
+                on["tick"].to_numpy().astype(np.int64),
+                on["stance"].to_numpy() / (1 << 32),
+            )
             now, first = activity.as_of(agent, tick, x, 30, 4), activity.as_of(agent, tick, x, -1, 4)
             inside = np.zeros(4, np.int64)
             for sign, some in ((1, slice(None)), (-1, tick < cut)):

@@ -112,6 +112,3 @@ def _earlier(run: RunData, number: int, wanted: pa.Array) -> Iterator[tuple[pa.T
             said = window.table("truth/statements", _SAID)
             said = said.filter(pc.is_in(said["episode"], value_set=there))
         yield acts.append_column("text", pa.nulls(acts.num_rows, pa.string())), said
-
-
-

@@ -269,7 +269,14 @@ REPLAY = Fields(
             ("world: replay",),
             "the clock's tick",
         ),
-        Key("topic_by", Text(), "Column that names a row's topic, by the topic's name or one of its words; a dot steps into an object: `labels.topic`. Without `topics`, its values are the topics.", "thread", "replay.topic_by", ("world: replay",)),
+        Key(
+            "topic_by",
+            Text(),
+            "Column that names a row's topic, by the topic's name or one of its words; a dot steps into an object: `labels.topic`. Without `topics`, its values are the topics.",
+            "thread",
+            "replay.topic_by",
+            ("world: replay",),
+        ),
     ),
     short="file",
 )
