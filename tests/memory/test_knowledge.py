@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -63,4 +61,4 @@ def test_knowledge_kept_of_a_viewer_answers_any_tick(rows, now, data):
 
 
 def _ordered(facts):
-    return sorted((replace(f, edge=None) for f in facts), key=lambda f: (f.distance, str(f.slot)))
+    return sorted((f._replace(edge=None) for f in facts), key=lambda f: (f.distance, str(f.slot)))

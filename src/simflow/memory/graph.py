@@ -7,8 +7,7 @@ exact, and cheap, because one viewer witnesses little of a large history.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,7 @@ READ = 0.2
 _ALL = np.iinfo(np.int32).max
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """What a viewer may believe on one slot: the label in force and how it came about.
 
     value: in -1..1. weight: decayed evidence at the tick asked about. distance: hops from the agents that were asked about. edge: the stored
