@@ -37,7 +37,7 @@ class Fact(NamedTuple):
     label: int
     value: float
     weight: float
-    count: int
+    count: int  # type: ignore[assignment]  # tuples have a method of this name, which nobody asks of a fact
     since: int
     last_seen: int
     evidence: tuple[int, ...]
