@@ -83,7 +83,8 @@ EVENTS = "events: {rise: {at: 1d, post: First.}, end: {at: 5d, nudge: {by: 0.1}}
 def test_dotted_keys_reach_events_and_null_removes_them(checked):
     events = EVENTS.replace("First.", "First., stance: 0.5")
     plan, problems = checked(
-        events + "experiment:\n  variants:\n    base: {}\n    other: {events.rise.post: Second., events.rise.stance: 0.1}\n    quiet: {events.end: null}\n"
+        events
+        + "experiment:\n  variants:\n    base: {}\n    other: {events.rise.post: Second., events.rise.stance: 0.1}\n    quiet: {events.end: null}\n"
     )
     assert not problems
     assert [[e.name for e in c.events] for c in plan.cells] == [["rise", "end"], ["rise", "end"], ["rise"]]
