@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +58,18 @@ def test_the_same_tables_are_the_same_bytes():
 def test_a_column_that_was_not_agreed_is_refused():
     with pytest.raises(RunFailed, match="episodes"):
         fit("episodes", episodes(1).drop_columns(["text"]), EPISODES)
+
+
+def test_a_window_of_an_older_version_reads_with_nulls_or_says_so(tmp_path):
+    window = commit(Windows(Files(tmp_path)))
+    file = next(tmp_path.rglob("episodes.parquet"))
+    pq.write_table(episodes(3).drop_columns(["topic"]), file)
+    assert window.table("episodes").equals(episodes(3))
+    assert window.table("episodes", ["topic", "tick"]).equals(episodes(3).select(["topic", "tick"]))
+    pq.write_table(episodes(3).drop_columns(["sentence"]), file)
+    with pytest.raises(RunFailed, match="no column 'sentence': an older simflow wrote it"):
+        window.table("episodes")
+    assert window.table("episodes", ["tick"]).num_rows == 3, "what is there can still be read"
 
 
 def test_two_processes_may_commit_the_same_window(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,15 @@ def scenario_verdicts(run: RunData, checks: Sequence[Check]) -> Iterator[tuple[C
             yield check, False, words
             continue
         low, high = _bounds(check)
-        yield check, low <= value <= high, f"{words}: {value:.4g}, should be from {low:.4g} to {high:.4g}"
+        yield check, low <= value <= high, f"{words}: {value:.4g}, should be {_wanted(low, high)}"
+
+
+def _wanted(low: float, high: float) -> str:
+    if low == high:
+        return f"{low:.4g}"
+    if math.isinf(low):
+        return f"at most {high:.4g}"
+    return f"at least {low:.4g}" if math.isinf(high) else f"from {low:.4g} to {high:.4g}"
 
 
 def _bounds(check: Check) -> tuple[float, float]:

@@ -49,15 +49,29 @@ class Window:
         return self.files.url(f"{self.path}/{table}.parquet")
 
     def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        """One table, or some of its columns. Raises RunFailed if the file is missing or broken."""
+        """One table, or some of its columns; what an older version did not write yet is null. Raises RunFailed if it is missing or broken."""
         try:
             near = self.files.near(f"{self.path}/{name}.parquet")
-            return pq.read_table(near, columns=columns, filesystem=_HERE, use_threads=False, partitioning=None)
+            with pq.ParquetFile(near, filesystem=_HERE) as file:
+                there = file.schema_arrow.names
+                table = file.read(columns=None if columns is None else [c for c in columns if c in there], use_threads=False)
         except (OSError, pa.ArrowException) as error:
             raise RunFailed(
                 f"window {self.key[:12]}: {name}.parquet cannot be read ({error})",
                 hint="`simflow doctor` verifies windows and says which to compute again",
             ) from error
+        agreed = TABLES.get(name, table.schema)
+        wanted = agreed.names if columns is None else columns
+        for column in wanted:
+            if column not in there:
+                field = agreed.field(column)
+                if not field.nullable:
+                    raise RunFailed(
+                        f"window {self.key[:12]}: {name}.parquet has no column '{column}': an older simflow wrote it",
+                        hint="run the scenario again: its windows have other addresses now",
+                    )
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        return table.select(wanted) if name in TABLES or columns is not None else table
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The engine's state at the end of the window."""
