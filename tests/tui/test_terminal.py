@@ -77,11 +77,10 @@ def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
     scenarios.mkdir()
     (scenarios / "town.yaml").write_text(SCENARIO, "utf-8")
     start = simflow("run", scenarios / "town.yaml", "--home", home, "--no-tables", "--quiet")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "start_new_session": True}
     with Terminal(simflow("tui", "--home", home), size=(120, 36)) as terminal:
         shown = Shown(terminal)
         shown.until("no runs yet")
-        first = subprocess.Popen(start, **{**quiet, "stderr": subprocess.DEVNULL})
+        first = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         shown.until("● 1")
         while committed(home) < 2:
             shown.look()
@@ -93,11 +92,13 @@ def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
         first.wait()
         assert 0 < committed(home) < 20
         shown.until(r"◌ silent\s+no sign of life for \d+s")
-        second = subprocess.Popen(start, **quiet)
+        errors = home.parent / "errors.txt"
+        with errors.open("wb") as told:
+            second = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True)
         shown.until("● running")
         while second.poll() is None:  # a terminal that nobody reads stands still, and so does what writes to it
             shown.look()
-        assert second.returncode == 0, second.stderr.read().decode()
+        assert second.returncode == 0, errors.read_text()
         shown.until("✓ done", "window 20 of 20", "100%")
         assert len(list((home / "runs").glob("*/*"))) == 1
         terminal.write("s")
