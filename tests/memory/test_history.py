@@ -59,6 +59,7 @@ def test_the_search_finds_what_a_scan_of_everything_finds(seed, gaps, half_life,
     patch = pytest.MonkeyPatch()
     with patch.context() as patched:
         patched.setattr(module, "BLOCK", block)
+        patched.setattr(module, "FIRST", max(block // 4, 1))
         hits = history.search(query, now=now, half_life=half_life, top=top, rows=rows)
     expected = naive(vectors, ticks, query, now, half_life, top, rows)
     assert hits.scores == pytest.approx([s for s, _ in expected], abs=1e-12)

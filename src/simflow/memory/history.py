@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 BLOCK = 1024
 """Rows rated at once: few enough that the linear algebra library does not wake a second thread, which costs fifty times the product."""
+FIRST = 256
+"""Rows rated first where they lie apart; each next block is twice as large, up to BLOCK."""
 _SLACK = 2e-5  # rounding of float32 products, well above what was observed (2e-7)
 
 ROW = np.dtype([("episode", "<i8"), ("tick", "<i4"), ("ordinal", "<i4"), ("actor", "<i4"), ("scale", "<f4"), ("error", "<f4")])
@@ -150,13 +152,15 @@ class History:
         left = stop if allowed is None else len(allowed)
         best, scores = np.empty(0, np.int64), np.empty(0, np.float64)
         scanned = 0
+        size = BLOCK if allowed is None else FIRST  # rows that lie apart cost more each, and few of them reach far back in time
         wide = query.astype(np.float64)
         limit = float(np.sqrt((wide * wide).sum())) * (1 + 1e-3)  # stored vectors have unit length, up to rounding
         while left > 0 and top > 0:
             newest = left - 1 if allowed is None else int(allowed[left - 1])
             if len(best) == top and scores[-1] > limit * _decay(now - int(self.tick[newest]), half_life):
                 break
-            begin = max(left - BLOCK, 0)
+            begin = max(left - size, 0)
+            size = min(2 * size, BLOCK)
             block = np.arange(begin, left, dtype=np.int64) if allowed is None else allowed[begin:left]
             decay = _decays(now - self.tick[block].astype(np.float64), half_life)
             rated = (self._gather(block, "codes", contiguous=allowed is None).astype(np.float32) @ query).astype(np.float64)
