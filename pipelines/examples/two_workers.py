@@ -171,7 +171,7 @@ class Site:
 
 
 def marts(home: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of all tables, without what names a run or tells the time."""
+    """All rows of all tables, without what names a run, tells the time, or says which of the cells that share a window computed it."""
     found = {}
     with duckdb.connect(str(warehouse.path(home)), read_only=True) as connection:
         names = [
@@ -184,7 +184,7 @@ def marts(home: Path) -> dict[str, list[tuple[object, ...]]]:
             kept = [
                 f't."{c}"'
                 for c in columns
-                if c not in {"run", "started", "ended", "committed", "folder", "is_reused", "reason", "seconds"}
+                if c not in {"run", "started", "ended", "committed", "folder", "is_reused", "reused_windows", "reason", "seconds"}
                 and "seconds" not in c
                 and "rate" not in c
             ]
