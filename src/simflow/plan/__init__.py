@@ -26,7 +26,7 @@ from simflow.plan.society import (
     Trigger,
     Voice,
 )
-from simflow.plan.study import Ask, Cell, Check, Limits, Outputs, Plan, Replay
+from simflow.plan.study import Ask, Cell, Check, Limits, Outputs, Plan, Replay, labelled
 
 __all__ = [
     "DEFAULT_RELATIONS",
@@ -67,6 +67,7 @@ __all__ = [
     "Voice",
     "behaviour",
     "canonical",
+    "labelled",
     "revive",
     "slug",
     "window_key",

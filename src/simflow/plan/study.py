@@ -72,6 +72,15 @@ class Replay:
     topic_by: str | None = None
 
 
+def labelled(row: Mapping[str, Any], column: str) -> Any:
+    """The value of a column of a recorded row; a dot steps into an object: `labels.topic`. None where there is none."""
+    if column in row:
+        return row[column]
+    first, _, rest = column.partition(".")
+    inner = row.get(first)
+    return labelled(inner, rest) if rest and isinstance(inner, Mapping) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One variant x one sweep value x one seed: everything that one run needs.

@@ -71,7 +71,7 @@ class Window:
                         hint="run the scenario again: its windows have other addresses now",
                     )
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
-        return table.select(wanted) if name in TABLES or columns is not None else table
+        return table.select(wanted)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The engine's state at the end of the window."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
+
+from simflow.plan import labelled
 
 By = Literal["ts", "tick", "order"]
 
@@ -36,7 +38,7 @@ def trace_length(path: Path, form: str, by: By | None, minutes: int, topic_by: s
     topics: dict[str, None] = {}
     for line, row in _rows(path, form, topic_by):
         rows += 1
-        if topic_by and (topic := str(_label(row, topic_by) or "").strip()):
+        if topic_by and (topic := str(labelled(row, topic_by) or "").strip()):
             topics[topic] = None
         ticks.add(_whole(row.get("tick"), path, line))
         times.add(_seconds(row.get("ts"), path, line) if by != "tick" else None)
@@ -67,14 +69,6 @@ class _Range:
         self.low = value if not self.count else min(self.low, value)
         self.high = value if not self.count else max(self.high, value)
         self.count += 1
-
-
-def _label(row: Mapping[str, Any], column: str) -> Any:
-    if column in row:
-        return row[column]
-    first, _, rest = column.partition(".")
-    inner = row.get(first)
-    return _label(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
 def _rows(path: Path, form: str, topic_by: str | None) -> Iterator[tuple[int, dict[str, Any]]]:

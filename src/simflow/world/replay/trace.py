@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.errors import BadInput
+from simflow.plan import labelled
 
 KNOWN = frozenset(
     {"id", "tick", "ts", "seq", "actor", "type", "parent_id", "target_actor", "text", "lang", "thread", "conv", "session", "speakers"}
@@ -76,15 +77,6 @@ def read(path: Path, form: str, topic_by: str | None = None) -> Trace:
     if unknown:
         found["columns that nothing reads"] = ", ".join(sorted(unknown))
     return Trace(rows, found)
-
-
-def labelled(raw: Mapping[str, Any], column: str) -> Any:
-    """The value of a column; a dot steps into an object: `labels.topic`. None where there is none."""
-    if column in raw:
-        return raw[column]
-    first, _, rest = column.partition(".")
-    inner = raw.get(first)
-    return labelled(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
 def _row(path: Path, line: int, raw: Mapping[str, Any], notes: Counter[str]) -> Row:
