@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from zlib import crc32
 
 import pytest
 
 from simflow.llm.acting import ACTS, ALONE, ANSWERS
 from simflow.llm.scripted import Script, completion, serving
-from simflow.plan import Clock, Models, Network, Persona, Platform
+from simflow.plan import Clock, Feed, Models, Network, Persona, Platform
 from simflow.run import open_cell
 
 ALL = (*Platform().actions, "report", "message", "group", "search", "trend")
@@ -18,7 +19,7 @@ ALL = (*Platform().actions, "report", "message", "group", "search", "trend")
 
 @pytest.fixture
 def acted(kit, monkeypatch, tmp_path):
-    """(kinds of episodes, outcomes of turns) of a run whose agents do the acts of `wanted` by turns."""
+    """(kinds of episodes, outcomes of turns) of a run whose agents do the acts of `wanted`, each agent one after the other."""
 
     def run(actions, wanted, ticks):
         done = Counter()
@@ -27,21 +28,24 @@ def acted(kit, monkeypatch, tmp_path):
             del n
             content = request["messages"][1]["content"]
             posts = len(re.findall(r"^\d+ @", content, re.MULTILINE))
-            act = min(wanted if posts else ["post"], key=lambda a: done[a])
-            done[act] += 1
+            # By the agent and its own turns, never by which of those of a tick asks first: that differs from run to run.
+            who = content.splitlines()[0]
+            turn = done[who]
+            done[who] += bool(posts)
+            act = wanted[(crc32(who.encode()) + turn) % len(wanted)] if posts else "post"
             said = {"act": act}
             if act not in ALONE:
                 said["post"] = 1 if act == "unfollow" else posts
             if act in {*ALONE, *ANSWERS}:
-                said |= {"text": f"Thought {sum(done.values())}", "topic": 1, "stance": 1}
+                said |= {"text": f"Thought {turn} of {crc32(who.encode())}", "topic": 1, "stance": 1}
             return completion(json.dumps({"turn": said}))
 
         cell = kit.a_cell(
             personas=(Persona("speaker", 12, engine="llm"),),
             clock=Clock(ticks=ticks, minutes=60, window=ticks, active=(1.0,) * 24),
             models=Models(engine="llm", model=kit.MODEL),
-            network=Network(links=6),
-            platform=Platform(actions=actions),
+            network=Network(links=4),
+            platform=Platform(actions=actions, feed=Feed(follow=0, explore=1)),
         )
         with serving(Script(answer)) as url:
             monkeypatch.setenv("OPENAI_BASE_URL", url)
