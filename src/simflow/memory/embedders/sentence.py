@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +71,7 @@ class SentenceEmbedder:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime  # noqa: PLC0415 - half a second that readers of a run do not need
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # several batches at once scale better than several threads in one
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        try:
-            return onnxruntime.InferenceSession(str(self.model), options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            raise RunFailed(f"{self.model} cannot be loaded as an ONNX model: {error}") from error
+        return _loaded(self.model, self.id)
 
     def reads(self, text: str) -> float:
         """How much of a text it can read, 0..1: it learnt from English, and other scripts come to it as single characters."""
@@ -115,6 +105,23 @@ class SentenceEmbedder:
             mean = hidden[row, : len(sentence)].sum(axis=0, dtype=np.float32)
             out[row] = mean / np.linalg.norm(mean)
         return out
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: Path, of: str) -> Any:
+    """The model, once in a process however many memories are open: threads may share a session, and it takes 230 MB to load. `of`: the embedder's id."""
+    import onnxruntime  # noqa: PLC0415 - half a second that readers of a run do not need
+
+    del of
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # several batches at once scale better than several threads in one
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise RunFailed(f"{model} cannot be loaded as an ONNX model: {error}") from error
 
 
 def _batches(tokens: list[list[int]]) -> Iterator[list[int]]:
