@@ -82,6 +82,11 @@ def run(
                 Console(stderr=True).print(f"files: {output_folder(finished.cell, scenario)}", style="dim", soft_wrap=True, highlight=False)
     if tables:
         _tables(where, quiet=quiet or as_json)
+    if len(cells) < len(plan.cells) and not (everything or quiet or as_json):
+        from rich.console import Console
+
+        text = f"this was {cells[0].name}, one of {len(plan.cells)} cells: `simflow run {scenario} --all` runs the others too"
+        Console(stderr=True).print(text, style="dim", soft_wrap=True, highlight=False)
 
 
 def chosen(plan: Plan, *, variant: str | None, seed: int | None, everything: bool) -> list[Cell]:

@@ -72,6 +72,14 @@ def test_the_scenarios_own_defaults_fit_each_other(checked):
     assert clock.ticks % clock.window == 0
 
 
+@pytest.mark.parametrize(("window", "every"), [(24, 24), (48, 24), (168, 28), (40, 40), (250, 25), (12, 12), (7, 7), (41, 40)], ids=str)
+def test_extraction_keeps_step_with_the_windows_unless_it_is_told_otherwise(cell, checked, window, every):
+    part = f"clock: {{ticks: {4 * window}, window: {window}}}\n"
+    assert cell(part).extract.every == every
+    assert codes(checked(part)[1]) == ([] if window % every == 0 else ["SF805"])
+    assert cell(part + "extract: {every: 31}\n").extract.every == 31
+
+
 def test_an_event_in_the_last_window_is_a_warning_only(checked):
     plan, problems = checked("events: {late: {at: 470, post: A., stance: 0}}\n")
     assert plan is not None

@@ -227,14 +227,18 @@ def _variants(view: Outlook) -> Iterator[str]:
     if len(view.changes) > 1 or any(view.changes.values()):
         yield ""
         yield "  variants"
+        first = next(iter(view.changes))
         for name, changes in view.changes.items():
             when = view.differs.get(name)
             if not changes:
-                yield f"    {name}: the scenario as it stands"
-                continue
-            yield f"    {name}: " + (
-                "no window differs" if when is None else f"differs from {next(iter(view.differs))} in windows from tick {when:,} on"
-            )
+                said = "the scenario as it stands"
+            elif len(view.changes) == 1:
+                said = "the only one; `as it stands: {}` beside it would run the scenario without the change"
+            elif name == first:
+                said = "the first, with which the others are compared"
+            else:
+                said = "no window differs" if when is None else f"differs from {first} in windows from tick {when:,} on"
+            yield f"    {name}: {said}"
             for change in changes:
                 yield f"      {change.key}: {brief(change.before)} -> {brief(change.after)}   {change.place}"
     for key, (values, place) in view.swept.items():

@@ -67,6 +67,8 @@ def extract(context: Context) -> Extract:
     """How relations are distilled."""
     section = context.section("extract")
     base = Extract()
+    if context.lasting:
+        base = dataclasses.replace(base, every=_part_of(context.clock.window, base.every))
     if section is not None:
         changes = {k: section[k] for k in ("batch", "accept", "audit") if k in section}
         base = dataclasses.replace(base, **changes)
@@ -81,6 +83,11 @@ def extract(context: Context) -> Extract:
         _towards(context, section, base)
     _fits(context, section, base)
     return base
+
+
+def _part_of(window: int, most: int) -> int:
+    """The longest stretch of at most `most` ticks that a window is made of; `most` where that would be less than half of it."""
+    return next((n for n in range(most, most // 2 - 1, -1) if window % n == 0), min(most, window))
 
 
 def _ticks(context: Context, section: Section, name: str) -> dict[str, Any]:

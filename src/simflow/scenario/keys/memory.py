@@ -156,7 +156,7 @@ ENTITY_KIND = Fields(
 EXTRACT = Fields(
     "extract",
     (
-        Key("every", When(), "Ticks between two batches.", "50", "extract.every", _EXTRACT, "40 ticks"),
+        Key("every", When(), "Ticks between two batches.", "50", "extract.every", _EXTRACT, "a part of the window, at most 40 ticks"),
         Key("batch", Whole(1, 1000), "Episodes in one call, at most.", "20", "extract.batch", _EXTRACT, "20"),
         Key(
             "relations",

@@ -124,11 +124,21 @@ CHECKS = _kinds("checks")
 PATTERNS = _kinds("patterns")
 
 
+_SAYS = {
+    "checks.covered": ("How many residents have seen a post on a topic.", "{by: 100, at_least: 95%}"),
+    "checks.share": ("How many residents hold a stance at the end.", "{stance: opposes, at_most: 60%}"),
+    "checks.measure": ("A measure of the society.", "{name: variance, at_most: 0.4}"),
+    "checks.episodes": ("How many episodes there are, of a kind or in all.", "{kind: reply, at_least: 10}"),
+    "patterns.measure": ("A measure of the society, as it was observed.", "{name: variance, value: 0.31, tolerance: 0.05}"),
+}
+
+
 class Single(Fields):
     """A map with exactly one key, which says what is checked."""
 
     def __init__(self, title: str, kinds: dict[str, Fields]) -> None:
-        keys = tuple(Key(name, kind, f"Checks {name}.", "", title.rsplit(" ", 1)[-1] + "s", _CHECK) for name, kind in kinds.items())
+        to = title.rsplit(" ", 1)[-1] + "s"
+        keys = tuple(Key(name, kind, *_SAYS[f"{to}.{name}"], to, _CHECK) for name, kind in kinds.items())
         super().__init__(title, keys, check=_single)
 
 
