@@ -120,7 +120,7 @@ class Day:
         failed = [(name, run["evaluation"]) for name, run in done if run.get("status") == "FAILED"]
         words = "; ".join(f"{name} ({e['severity']}) {e['description']}" for name, e in failed)
         blocking = [name for name, e in failed if e["severity"] == "ERROR"]
-        self.say(f"failing check: run {status}; {words}", holds=status == "FAILURE" and blocking == ["check_1_episodes"])
+        self.say(f"failing check: run {status}; {words}", holds=status == "FAILURE" and blocking == ["check_episodes_post"])
 
     def cancelled(self) -> None:
         """A run that is terminated while it works, and the one that goes on."""

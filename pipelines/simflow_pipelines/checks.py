@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 import numpy as np
@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simflow.evaluation.verdicts import scenario_verdicts
+from simflow_pipelines.describe import identifier
 
 if TYPE_CHECKING:
-    from simflow.plan import Plan
+    from simflow.plan import Cell, Plan
     from simflow.store import RunData
 
+_Group = Literal["checks", "patterns"]
 ANSWERS = ("reply", "repost", "quote", "message", "group", "like", "dislike", "report")
 HOMOGENEOUS, DRIFT, EXTRACTION_ERRORS = 0.5, 0.3, 0.05
 """Warnings: share of repeated texts above, change of a mean stance above, share of failed extractions above."""
@@ -58,21 +60,26 @@ def check_specs(plan: Plan, keys: dict[str, dg.AssetKey]) -> list[dg.AssetCheckS
         for name, (asset, blocking, about) in CHECKS.items()
     ]
     cell = plan.cells[0]
-    for group, blocking in (("checks", True), ("patterns", False)):
-        for i, check in enumerate(getattr(cell, group)):
+    groups: tuple[tuple[_Group, bool], ...] = (("checks", True), ("patterns", False))
+    for group, blocking in groups:
+        for name, check in zip(scenario_checks(cell, group), getattr(cell, group), strict=True):
             wanted = ", ".join(
                 f"{k.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{k.replace('_', ' ')} {v}" for k, v in check.args.items()
             )
             about = f"From the scenario's `{group}`: {check.kind}, {wanted}."
-            specs.append(
-                dg.AssetCheckSpec(scenario_check(group, i, check.kind), asset=keys["snapshot"], blocking=blocking, description=about)
-            )
+            specs.append(dg.AssetCheckSpec(name, asset=keys["snapshot"], blocking=blocking, description=about))
     return specs
 
 
-def scenario_check(group: str, number: int, kind: str) -> str:
-    """The name of one of a scenario's own checks."""
-    return f"{group.removesuffix('s')}_{number + 1}_{kind}"
+def scenario_checks(cell: Cell, group: _Group) -> tuple[str, ...]:
+    """The names of a scenario's own checks, in order: by what is checked and not by place or bounds, so that a history outlives changes."""
+    names: list[str] = []
+    for check in getattr(cell, group):
+        what = [check.kind, *(str(check.args[k]) for k in ("name", "kind", "stance", "topic", "persona") if check.args.get(k) is not None)]
+        name = f"{group.removesuffix('s')}_{identifier('_'.join(what))}"
+        again = sum(n == name or n.startswith(f"{name}_again_") for n in names)
+        names.append(f"{name}_again_{again}" if again else name)
+    return tuple(names)
 
 
 def blocks(check: str) -> bool:
@@ -89,9 +96,10 @@ def judge(run: RunData, number: int) -> list[Verdict]:
     """All checks on window `number`, which is the newest that is read; the scenario's own ones once its last window is there."""
     found = [*_episodes(run, number), *_edges(run, number), *_snapshot(run, number)]
     if number + 1 == len(run.cell.windows):
-        for group in ("checks", "patterns"):
-            for i, (check, passed, words) in enumerate(scenario_verdicts(run, getattr(run.cell, group))):
-                found.append(Verdict(scenario_check(group, i, check.kind), passed, words))
+        groups: tuple[_Group, ...] = ("checks", "patterns")
+        for group in groups:
+            said = scenario_verdicts(run, getattr(run.cell, group))
+            found += [Verdict(n, passed, words) for n, (_, passed, words) in zip(scenario_checks(run.cell, group), said, strict=True)]
     return found
 
 

@@ -7,6 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simflow.plan import Cell, Check
+from simflow_pipelines.checks import scenario_checks
 from simflow_pipelines.describe import identifier, key_part
 
 
@@ -24,3 +26,28 @@ def test_plain_names_stay_as_they_are_in_asset_keys():
     assert key_part("water-tariff") == "water-tariff"
     assert key_part("small town") == "small_town"
     assert key_part("тариф на воду") == identifier("тариф на воду")
+
+
+CHECKS = st.builds(
+    Check,
+    st.sampled_from(["covered", "share", "measure", "episodes"]),
+    st.fixed_dictionaries(
+        {}, optional={k: st.sampled_from(["water tariff", "water-tariff", "тариф", "a", "b"]) for k in ("topic", "persona", "name")}
+    ),
+)
+
+
+@given(st.lists(CHECKS, max_size=8))
+def test_each_check_of_a_scenario_has_a_name_of_its_own_that_dagster_takes(checks):
+    names = scenario_checks(Cell("town", "base", {}, 1, topics=(), checks=tuple(checks)), "checks")
+    assert len(set(names)) == len(checks)
+    assert all(re.fullmatch(r"check_[A-Za-z0-9_]+", name) for name in names)
+
+
+def test_a_check_keeps_its_name_where_bounds_change_or_another_comes_before_it():
+    def names(*checks):
+        return scenario_checks(Cell("town", "base", {}, 1, topics=(), checks=checks), "checks")
+
+    mean = Check("measure", {"name": "mean", "topic": "water tariff", "at_most": 0.4})
+    assert names(mean) == ("check_measure_mean_water_tariff",)
+    assert names(Check("episodes", {"kind": "post", "at_least": 1}), Check("measure", {**mean.args, "at_most": 0.1}))[1] == names(mean)[0]
