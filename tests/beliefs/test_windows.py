@@ -33,7 +33,7 @@ def test_claims_and_edges_are_the_same_whatever_the_windows(run, episodes, windo
     assert cut_edges.equals(edges)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(cuts=st.sets(st.integers(1, 49), max_size=6))
 def test_random_cuts_change_nothing(cuts, cell, scripted, agents, episodes):
     table = episodes(history())

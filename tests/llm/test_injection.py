@@ -125,7 +125,7 @@ def test_full_style_refuses_wrong_authors_and_quotes_that_nobody_said(kit):
         assert finding.quote == "on the tariff"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(texts=st.lists(st.text(max_size=300), min_size=1, max_size=6))
 def test_any_text_is_one_line_that_says_what_was_said(kit, texts):
     batch = [dataclasses.replace(p, text=t, parent_text=t) for p, t in zip(kit.passages(len(texts)), texts, strict=True)]

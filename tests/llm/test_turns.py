@@ -88,7 +88,7 @@ def test_society_in_which_nobody_speaks_is_the_builtin_one_to_the_byte(kit):
     assert a[1] == {k: v for k, v in b[1].items() if not k.startswith("spoken_")}
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(cuts=st.sets(st.integers(1, 59), max_size=4), lost=st.sampled_from([0, 60]))
 def test_cut_of_a_range_changes_no_byte(kit, cuts, lost):
     cell = a_world(kit)

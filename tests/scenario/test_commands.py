@@ -151,7 +151,7 @@ VALUES = st.sampled_from(
 
 
 @given(data=st.data())
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_mutated_scenario_gives_a_plan_or_problems_with_places(data, tmp_path):
     lines = list(LINES)
     for _ in range(data.draw(st.integers(1, 3))):

@@ -14,7 +14,7 @@ def codes(problems):
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(1, 5000))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_counts_from_shares_sum_to_the_agents_and_are_off_by_less_than_one(tmp_path, weights, agents):
     total = sum(weights)
     personas = ", ".join(f"p{n}: {{share: {w / total!r}}}" for n, w in enumerate(weights))

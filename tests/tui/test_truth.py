@@ -24,7 +24,7 @@ JSON = st.recursive(
 FIELDS = st.dictionaries(st.sampled_from(sorted(Progress.__dataclass_fields__)), JSON, max_size=20)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     progress=st.one_of(FIELDS.map(json.dumps), JSON.map(json.dumps), st.text(max_size=40)),
     about=st.one_of(JSON.map(json.dumps), st.text(max_size=60)),
