@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -195,9 +198,7 @@ def test_results_do_not_depend_on_concurrency_or_order_of_answers(kit):
 
 
 def test_no_more_calls_are_in_flight_than_allowed(kit):
-    import threading
-
-    now, most, lock = 0, 0, threading.Lock()
+    now, most, lock, two = 0, 0, threading.Lock(), threading.Barrier(2, timeout=120)
 
     class Counting(Script):
         def reply(self, request, headers):
@@ -205,9 +206,8 @@ def test_no_more_calls_are_in_flight_than_allowed(kit):
             with lock:
                 now += 1
                 most = max(most, now)
-            import time
-
-            time.sleep(0.03)
+            two.wait()  # nobody is answered before there are two
+            time.sleep(0.03)  # time for a third, which must not come
             found = super().reply(request, headers)
             with lock:
                 now -= 1
@@ -231,9 +231,9 @@ def test_first_part_of_prompts_is_the_same_bytes_for_all_batches(kit):
 def test_pace_spaces_requests_and_tokens(monkeypatch):
     from simflow.llm import pace as module
 
-    now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(module.time, "sleep", lambda s: now.__setitem__(0, now[0] + s))
+    now = [0.0]  # of this module alone: threads of others sleep meanwhile
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
+    monkeypatch.setattr(module, "time", clock)
     by_requests = Pace(requests_per_minute=60)
     for _ in range(4):
         by_requests.wait(10)
@@ -274,7 +274,7 @@ def test_key_is_in_no_file_message_or_output(kit, tmp_path):
                 "SIMFLOW_LLM_CACHE": "record",
             }
             here = str(Path(__file__).parent)
-            done = subprocess.run([sys.executable, "-c", code, here], env=env, capture_output=True, text=True, timeout=120, check=False)
+            done = subprocess.run([sys.executable, "-c", code, here], env=env, capture_output=True, text=True, timeout=500, check=False)
         assert len(script.requests) == 1, done.stderr
         assert ("401" in done.stderr) == fail, done.stderr
         assert kit.KEY not in done.stdout
