@@ -1,6 +1,6 @@
 """Episodes, the tables of a window, and the sentences that agents remember."""
 
-from simflow.episode.render import sentence
+from simflow.episode.render import cut, sentence
 from simflow.episode.tables import (
     AGENTS,
     CLAIMS,
@@ -28,6 +28,7 @@ __all__ = [
     "TEXT_KINDS",
     "TRUTH",
     "TURNS",
+    "cut",
     "empty",
     "label",
     "sentence",

@@ -45,7 +45,7 @@ def sentence(kind: str, actor: str, *, target: str | None = None, text: str | No
         before, after, alone = _SAID[kind]
         where = parent_text or "a group" if kind == "group" else ""
         return f"{who} {before}{whom}{after}{where}{said}" if whom and after is not None else f"{who} {alone}{where}{said}"
-    about = f'"{_cut(parent_text)}"' if parent_text else None
+    about = f'"{cut(parent_text)}"' if parent_text else None
     if kind in _PLAIN:
         what = f"{whom}'s post" if whom else "a post"
         return f"{who} {_PLAIN[kind]} {what}: {about}" if about else f"{who} {_PLAIN[kind]} {what}."
@@ -57,5 +57,6 @@ def sentence(kind: str, actor: str, *, target: str | None = None, text: str | No
     return f"{who} did: {kind}{f' towards {whom}' if whom else ''}{said}"
 
 
-def _cut(text: str, limit: int = 80) -> str:
+def cut(text: str, limit: int = 80) -> str:
+    """`text`, or its first words and an ellipsis: at most `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -45,7 +45,7 @@ class Columns:
                 out[name] = np.repeat(np.array(parts, dtype), sizes)
             else:
                 full = [p if isinstance(p, np.ndarray) else np.full(n, p, dtype) for n, p in zip(sizes, parts, strict=True)]
-                out[name] = np.concatenate([np.empty(0, dtype), *(part.astype(dtype) for part in full)])
+                out[name] = np.concatenate([np.empty(0, dtype), *full], dtype=dtype, casting="unsafe")
         return out
 
 
@@ -85,7 +85,9 @@ class Log:
         event = np.where(new[:, KIND] == ANNOUNCEMENT, new[:, EVENT], 0)
         columns = {"id": ID, "tick": TICK, "kind": KIND, "actor": AUTHOR, "parent": PARENT, "root": ROOT, "target": TARGET, "topic": TOPIC}
         rows = {n: np.concatenate([deeds[n], event if n == "event" else new[:, columns[n]]]).astype(t) for n, t in ACTS.items()}
-        order = np.lexsort((rows["id"] & 0x1FFF, rows["actor"], rows["event"] == 0, rows["tick"]))
+        # One whole number a row stands for (tick, caused by no event, actor, kind and place).
+        first = 2 * rows["tick"].astype(np.int64) + (rows["event"] == 0)
+        order = np.argsort((first * (int(rows["actor"].max(initial=0)) + 1) + rows["actor"]) << 13 | (rows["id"] & 0x1FFF), kind="stable")
         return {name: column[order] for name, column in rows.items()}
 
     def shown(self) -> Table:
@@ -115,5 +117,9 @@ class Log:
             )
         self.moves = []
         rows = self.stances.joined()
-        order = np.lexsort((rows["topic"], rows["agent"], rows["tick"]))
+        place = rows["tick"] * (int(rows["agent"].max(initial=0)) + 1) + rows["agent"].astype(np.int64)
+        place = place * (int(rows["topic"].max(initial=0)) + 1) + rows["topic"]
+        if np.all(place[1:] >= place[:-1]):
+            return rows
+        order = np.argsort(place, kind="stable")
         return {name: column[order] for name, column in rows.items()}

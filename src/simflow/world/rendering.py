@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH, TURNS, empty, sentence
+from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH, TURNS, cut, empty, sentence
 from simflow.plan import Cell
 from simflow.ports import Step
 from simflow.world.draws import GRID, Ints, name_key
@@ -38,9 +40,23 @@ from simflow.world.reactions import (
 from simflow.world.society import Society
 from simflow.world.writing import ALONE
 
-_TEXT = (POST, REPLY, REPOST, QUOTE, ANNOUNCEMENT, MESSAGE, TO_GROUP)
+Strings = npt.NDArray[np.object_]
+"""Texts, or None."""
+
+
+def _among(*kinds: int) -> npt.NDArray[np.bool_]:
+    """By kind code: whether it is one of `kinds`."""
+    return np.isin(np.arange(len(KINDS)), kinds)
+
+
+_HAS_TEXT = _among(POST, REPLY, REPOST, QUOTE, ANNOUNCEMENT, MESSAGE, TO_GROUP)
+_IS_ABOUT_TEXT = _among(LIKE, DISLIKE, REPORT, HIDDEN)
+_ANSWERS = _among(REPLY, QUOTE, MESSAGE, TO_GROUP)
+_SIGN = _among(LIKE, REPOST, FOLLOW) - _among(DISLIKE, UNFOLLOW, MUTE, REPORT).astype(np.int8)
 _NAMES = tuple("post" if kind == "announcement" else kind for kind in KINDS)
-_SIGNS = {LIKE: 1, REPOST: 1, FOLLOW: 1, DISLIKE: -1, UNFOLLOW: -1, MUTE: -1, REPORT: -1}
+_MARKS = ("\ue000", "\ue001", "\ue002", "\ue003")
+"""Stand for actor, target, text and what it is about, while the form of a sentence is asked for."""
+_MARK = re.compile("([\ue000-\ue003])")
 
 
 class Words:
@@ -51,37 +67,40 @@ class Words:
         self.posts = posts
         self.by_id = np.argsort(posts.column(ID), kind="stable")
         self.ids = posts.column(ID)[self.by_id]
+        self.given = given or {}
         self.events = {name_key(e.name): e for e in cell.events}
         self._grammar = Grammar(cell.language, cell.topics, cell.seed)
-        self._written: dict[int, tuple[str, int, int]] = {key: (text, -1, 0) for key, text in (given or {}).items()}
 
     def rows(self, episodes: Ints) -> Ints:
         """Rows of posts by id; all must be there."""
         return np.asarray(self.by_id[np.searchsorted(self.ids, episodes)], dtype=np.int64)
 
-    def write(self, rows: Ints) -> tuple[list[str], Ints, Ints]:
+    def write(self, rows: Ints) -> tuple[Strings, Ints, Ints]:
         """(text, argument, side) of posts by row; argument -1 and side 0 for words that the grammar did not write."""
-        posts = self.posts.table[rows]
-        words, where = np.unique(posts[:, WORDS], return_index=True)
-        fresh = posts[where][[key not in self._written for key in words.tolist()]]
-        verbatim = (fresh[:, EVENT] != 0) | (fresh[:, SAYING] >= 0)
-        for post in fresh[verbatim]:
+        keys, first, where = np.unique(self.posts.table[rows, WORDS], return_index=True, return_inverse=True)
+        posts = self.posts.table[rows[first]]
+        texts = np.empty(len(keys), object)
+        argument, side = np.full(len(keys), -1, np.int16), np.zeros(len(keys), np.int8)
+        given = np.array([key in self.given for key in keys.tolist()], bool) if self.given else np.zeros(len(keys), bool)
+        for at in np.flatnonzero(given).tolist():
+            texts[at] = self.given[int(keys[at])]
+        verbatim = ((posts[:, EVENT] != 0) | (posts[:, SAYING] >= 0)) & ~given
+        for at in np.flatnonzero(verbatim).tolist():
+            post = posts[at]
             event = self.events.get(int(post[EVENT]))
-            own = self.cell.people[post[PERSON]].posts[post[SAYING]] if event is None else event.text or ""
-            self._written[int(post[WORDS])] = (own, -1, 0)
-        composed = fresh[~verbatim]
+            texts[at] = self.cell.people[post[PERSON]].posts[post[SAYING]] if event is None else event.text or ""
+        composed = np.flatnonzero(~given & ~verbatim)
         if len(composed):
-            keys = composed[:, WORDS]
+            own = posts[composed]
             made = self._grammar.write(
-                keys,
-                [_NAMES[k] for k in composed[:, WORDS_KIND].tolist()],
-                composed[:, TOPIC].astype(np.int16),
-                composed[:, STANCE] / GRID,
-                composed[:, RELATION].astype(np.int8),
+                keys[composed],
+                [_NAMES[k] for k in own[:, WORDS_KIND].tolist()],
+                own[:, TOPIC].astype(np.int16),
+                own[:, STANCE] / GRID,
+                own[:, RELATION].astype(np.int8),
             )
-            self._written.update(zip(keys.tolist(), zip(made.text, made.argument.tolist(), made.side.tolist(), strict=True), strict=True))
-        found = [self._written[key] for key in posts[:, WORDS].tolist()]
-        return [f[0] for f in found], np.array([f[1] for f in found], np.int16), np.array([f[2] for f in found], np.int8)
+            texts[composed], argument[composed], side[composed] = made.text, made.argument, made.side
+        return texts[where], argument[where], side[where]
 
 
 def agents_table(rows: Roster, first: int) -> pa.Table:
@@ -91,47 +110,43 @@ def agents_table(rows: Roster, first: int) -> pa.Table:
 
 def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tuple[pa.Table, pa.Table]:
     """(episodes, true statements). acts: as logged; ids: readable id by agent."""
-    count = len(acts["id"])
-    texts: list[str | None] = [None] * count
-    spoken = np.flatnonzero(np.isin(acts["kind"], _TEXT))
-    rows = words.rows(acts["id"][spoken])
-    own, argument, side = words.write(rows)
-    for at, text in zip(spoken.tolist(), own, strict=True):
-        texts[at] = text
-    quoted: list[str | None] = [None] * count
-    reacted = np.flatnonzero(np.isin(acts["kind"], (LIKE, DISLIKE, REPORT, HIDDEN)))
-    for at, text in zip(reacted.tolist(), words.write(words.rows(acts["parent"][reacted]))[0], strict=True):
-        quoted[at] = text
-    for at, group in zip(spoken.tolist(), words.posts.table[rows, GROUP].tolist(), strict=True):
-        if group >= 0:
-            quoted[at] = f'the group "{cell.platform.groups[group].name}"' if cell.platform.groups else f"group {group}"
-    for at in np.flatnonzero(acts["kind"] == SEARCH).tolist():
-        quoted[at] = cell.topics[acts["topic"][at]].name
-    kinds = [_NAMES[k] for k in acts["kind"].tolist()]
-    columns = zip(kinds, acts["actor"].tolist(), acts["target"].tolist(), texts, quoted, strict=True)
-    sentences = [
-        sentence(kind, ids[actor], target=ids[target] if target >= 0 else None, text=text, parent_text=parent)
-        for kind, actor, target, text, parent in columns
-    ]
-    names = {name_key(e.name): e.name for e in cell.events} | {0: None}
+    count, kind = len(acts["id"]), acts["kind"]
+    spoken = np.flatnonzero(_HAS_TEXT[kind])
+    reacted = np.flatnonzero(_IS_ABOUT_TEXT[kind])
+    rows = words.rows(np.concatenate([acts["id"][spoken], acts["parent"][reacted]]))
+    written, argument, side = words.write(rows)
+    rows, argument, side = rows[: len(spoken)], argument[: len(spoken)], side[: len(spoken)]
+    texts, about = np.full(count, None, object), np.full(count, None, object)
+    texts[spoken] = written[: len(spoken)]
+    about[reacted] = written[len(spoken) :]
+    group = words.posts.table[rows, GROUP]
+    for at in np.flatnonzero(group >= 0).tolist():
+        where = group[at]
+        about[spoken[at]] = f'the group "{cell.platform.groups[where].name}"' if cell.platform.groups else f"group {where}"
+    for at in np.flatnonzero(kind == SEARCH).tolist():
+        about[at] = cell.topics[acts["topic"][at]].name
+    events = pa.array([None, *(e.name for e in cell.events)], pa.string())
+    number = {name_key(e.name): at for at, e in enumerate(cell.events, 1)}
+    caused = np.zeros(count, np.int32)
+    for at in np.flatnonzero(acts["event"]).tolist():
+        caused[at] = number[int(acts["event"][at])]
     spans = np.searchsorted(acts["tick"], acts["tick"])
-    spoke: list[str | None] = [None if text is None else cell.language.code for text in texts]
     episodes = pa.table(
         {
             "episode": acts["id"],
             "tick": acts["tick"],
             "ordinal": (np.arange(count) - spans).astype(np.int32),
             "actor": acts["actor"],
-            "kind": pa.array(kinds, pa.string()),
+            "kind": pa.array(_NAMES, pa.string()).take(pa.array(kind)),
             "parent": _optional(acts["parent"], pa.int64()),
             "root": _optional(acts["root"], pa.int64()),
             "target": _optional(acts["target"], pa.int32()),
             "text": pa.array(texts, pa.string()),
-            "sentence": pa.array(sentences, pa.string()),
-            "event": pa.array([names[e] for e in acts["event"].tolist()], pa.string()),
+            "sentence": pa.array(_sentences(acts, ids, texts, about), pa.string()),
+            "event": events.take(pa.array(caused)),
             "source": pa.nulls(count, pa.string()),
             "ts": pa.nulls(count, pa.string()),
-            "lang": pa.array(spoke, pa.string()),
+            "lang": pa.array([None, cell.language.code], pa.string()).take(pa.array(_HAS_TEXT[kind].astype(np.int8))),
             "topic": pa.nulls(count, pa.string()),
         },
         schema=EPISODES,
@@ -152,6 +167,25 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
     return episodes, statements
 
 
+def _sentences(acts: Table, ids: list[str], texts: Strings, about: Strings) -> Strings:
+    """What `simflow.episode.sentence` writes for each episode; its form is asked for once for all episodes that share it."""
+    handles = np.array([*(agent.removeprefix("@") for agent in ids), ""], object)
+    actor, target = handles[acts["actor"]], handles[acts["target"]]
+    form = 8 * acts["kind"].astype(np.int64) + 4 * target.astype(bool) + 2 * texts.astype(bool) + about.astype(bool)
+    out = np.empty(len(form), object)
+    for one in np.unique(form).tolist():
+        at = np.flatnonzero(form == one)
+        kind = _NAMES[one // 8]
+        whom, said, parent = (mark if one & bit else None for mark, bit in zip(_MARKS[1:], (4, 2, 1), strict=True))
+        literals = _MARK.split(sentence(kind, _MARKS[0], target=whom, text=said, parent_text=parent))
+        pieces: list[Iterable[str]] = [itertools.repeat(literals[0])]
+        for mark, literal in zip(literals[1::2], literals[2::2], strict=True):
+            words = (actor, target, texts, about)[_MARKS.index(mark)][at].tolist()
+            pieces += [map(cut, words) if mark == parent and kind != "group" else words, itertools.repeat(literal)]
+        out[at] = list(map("".join, zip(*pieces, strict=False)))
+    return out
+
+
 def exposures_table(shown: Table) -> tuple[pa.Table, pa.Table]:
     """(exposures, true impacts)."""
     exposures = pa.table({name: shown[name] for name in ("tick", "reader", "episode", "rank")}, schema=EXPOSURES)
@@ -162,10 +196,8 @@ def exposures_table(shown: Table) -> tuple[pa.Table, pa.Table]:
 
 def relations_table(acts: Table, words: Words) -> pa.Table:
     """True relations: what each act towards somebody says about them."""
-    label = np.zeros(len(acts["id"]), np.int8)
-    for kind, sign in _SIGNS.items():
-        label[acts["kind"] == kind] = sign
-    answers = np.flatnonzero(np.isin(acts["kind"], (REPLY, QUOTE, MESSAGE, TO_GROUP)))
+    label = _SIGN[acts["kind"]]
+    answers = np.flatnonzero(_ANSWERS[acts["kind"]])
     label[answers] = words.posts.table[words.rows(acts["id"][answers]), RELATION]
     keep = (acts["target"] >= 0) & (label != ALONE)  # a message that answers nothing says nothing about whom it is for
     return pa.table(

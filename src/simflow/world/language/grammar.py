@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,9 +10,11 @@ import numpy.typing as npt
 
 from simflow.errors import BadInput
 from simflow.plan import Language, Topic
+from simflow.world.language.book import ALONE, BARE, JOINED, PLAIN, book
 from simflow.world.language.draws import draws
 from simflow.world.language.noise import typos
-from simflow.world.language.tables import ASPECTS, LEVELS, Forms, Tables, level, load
+from simflow.world.language.phrasing import FRESH, Ints, within
+from simflow.world.language.tables import ASPECTS, LEVELS, NEUTRAL, STRONG
 
 _SLOTS = 31
 """Draws of a text. Each choice has its own, so that a change of one leaves the others."""
@@ -22,12 +22,10 @@ _ORDER, _FRAME, _FRAMED, _OPENER, _OPENED, _CLOSER, _CLOSED, _STANCE, _ARGUMENT,
 _NEGATE, _CONCEDE, _CONCESSION, _OTHER, _OTHER_VARIANT, _SARCASM, _IRONIC, _ELLIPSIS, _RELATION, _QUOTED, _SUBJECT = range(13, 24)
 _PRONOUN, _WORD, _TYPO, _SLIP, _SWITCH, _MORE, _BESIDES = range(24, _SLOTS)
 _FULL = 1 << 32
-_START = re.compile(r"([^\w#@]*)([^\WA-Z])")
-_NEXT = re.compile(r"([.!?…]\s[^\w#@]*)([^\WA-Z])")
-_ARGUMENTS = {side: tuple(f"{name}.{aspect}" for aspect in ASPECTS) for side, name in ((1, "pro"), (0, "open"), (-1, "con"))}
-_STANCES = tuple((f"stance.{name}", f"negated.{name}") for name in LEVELS)
-_PRIVATE = ("message", "group")
-_RELATIONS = {1: "agree", 0: "mixed", -1: "disagree"}
+_SIDES = ("con", "open", "pro")
+_ANSWERS = tuple(f"{table}.{name}" for table in ("reply", "quote") for name in ("disagree", "mixed", "agree"))
+_OPENINGS = ("openers", "private.message", "private.group")
+_CLOSINGS = ("closers", "private.closing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +38,33 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Topic:
-    subjects: tuple[Forms, ...]
-    words: tuple[str, ...]
-    tag: str
+class _Body:
+    """What stands between opening and close, by text. Phrases by number, -1 for none; `phrases` (n, 3): clause, own reason, aside."""
+
+    bare: Ints
+    frame: Ints
+    join: Ints
+    hedge: Ints
+    reason: Ints
+    phrases: Ints
+    argument: Ints
+    side: Ints
 
 
 class Grammar:
-    """Writes the posts of a world in one language. A text is a function of (seed, key, its own arguments), whatever the batch."""
+    """Writes the posts of a world in one language. A text is a function of (seed, key, its own arguments), whatever the batch.
+
+    Texts are put together column by column: what is drawn and chosen are arrays, and only pieces that differ are ever made of words.
+    """
 
     def __init__(self, language: Language, topics: tuple[Topic, ...], seed: int) -> None:
-        self.language = language
         self.seed = seed
-        self.tables = load(language.code, language.split)
-        self._donor = load(self.tables.donor, language.split).phrases if language.code_switch > 0 else self.tables.phrases
-        self._topics = tuple(_named(self.tables, topic) for topic in topics)
+        self._book = book(language, tuple((topic.name, tuple(topic.words)) for topic in topics))
+        shelf = self._book.shelf
+        self._arguments = np.stack([shelf.tables([f"{side}.{aspect}" for aspect in ASPECTS]) for side in _SIDES])
+        plain, negated = ([f"{kind}.{name}" for name in LEVELS] for kind in ("stance", "negated"))
+        negated[2] = plain[2]  # who is undecided denies nothing
+        self._stances = np.stack([shelf.tables(plain), shelf.tables(negated)])
         self._dials = {
             dial: round(share * _FULL)
             for dial, share in (
@@ -87,170 +97,100 @@ class Grammar:
         relations: to the parent's author, +1 agree, 0 mixed, -1 disagree, 2 for no parent.
         Raises BadInput if a topic does not exist.
         """
-        if len(topics) and not 0 <= int(topics.min()) <= int(topics.max()) < len(self._topics):
-            raise BadInput("a text was asked for on a topic that does not exist", hint=f"topics have indices 0 to {len(self._topics) - 1}")
-        rows = draws(self.seed, np.asarray(keys, dtype=np.int64), _SLOTS).tolist()
-        texts: list[str] = []
-        argument = np.empty(len(rows), dtype=np.int16)
-        side = np.empty(len(rows), dtype=np.int8)
-        columns = zip(rows, kinds, topics.tolist(), stances.tolist(), relations.tolist(), strict=True)
-        for at, (row, kind, topic, stance, relation) in enumerate(columns):
-            one = _Writing(self, row, self._topics[topic], stance)
-            texts.append(one.text(kind, relation))
-            argument[at], side[at] = one.argument, one.side
-        return Texts(texts, argument, side)
+        known = len(self._book.words)
+        if len(topics) and not 0 <= int(topics.min()) <= int(topics.max()) < known:
+            raise BadInput("a text was asked for on a topic that does not exist", hint=f"topics have indices 0 to {known - 1}")
+        if not len(keys):
+            return Texts([], np.empty(0, np.int16), np.empty(0, np.int8))
+        draw = draws(self.seed, np.asarray(keys, dtype=np.int64), _SLOTS)
+        on = {dial: draw[dial] < share for dial, share in self._dials.items()}
+        kind, relation = np.array(kinds), relations.astype(np.int64)
+        answers = np.abs(relation) <= 1
+        body = self._body(draw, on, stances, answers & on[_ELLIPSIS])
+        lead = self._opening(draw, on, kind, relation, answers)
+        close = np.where(on[_CLOSED], self._foreign(_CLOSINGS, (kind == "message").astype(np.int64), draw[_CLOSER], on), -1)
+        texts = self._put(draw, topics.astype(np.int64), lead, body, close)
+        for slipped in np.flatnonzero(on[_TYPO]).tolist():
+            texts[slipped] = typos(texts[slipped], int(draw[_SLIP, slipped]))
+        return Texts(texts, body.argument.astype(np.int16), body.side.astype(np.int8))
 
+    def _opening(self, draw: Ints, on: dict[int, Ints], kind: Ints, relation: Ints, answers: Ints) -> Ints:
+        """The phrase that a text begins with, -1 for none: what it says to its parent, or how a text of its own opens."""
+        to = np.where(answers, relation + 1, 0) + 3 * ((kind == "quote") & on[_QUOTED])
+        answer = self._foreign(_ANSWERS, to, draw[_RELATION], on)
+        opener = self._foreign(_OPENINGS, (kind == "message") + 2 * (kind == "group"), draw[_OPENER], on)
+        return np.where(answers, answer, np.where(on[_OPENED], opener, -1))
 
-class _Writing:
-    """One text in the making: names its topic once, then says "it"."""
+    def _foreign(self, names: Sequence[str], which: Ints, draw: Ints, on: dict[int, Ints]) -> Ints:
+        """A phrase of one of the tables `names`; in the other language where the text switches."""
+        own, other = (self._book.shelf.tables(names, shelf) for shelf in (0, 1))
+        return self._book.shelf.pick(np.where(on[_SWITCH], other[which], own[which]), draw)
 
-    __slots__ = ("_calls", "_dials", "_donor", "_draw", "_framed", "_named", "_phrases", "_tables", "_topic", "argument", "level", "side")
+    def _body(self, draw: Ints, on: dict[int, Ints], stances: npt.NDArray[np.float64], bare: Ints) -> _Body:
+        """What is said: the stance, a reason, and how they are joined. bare: topic and stance are left to be understood."""
+        pick, gaps, colon = self._book.shelf.pick, self._book.shelf.gaps, self._book.colon
+        size = np.abs(stances)
+        strength = np.where(size < NEUTRAL, 0, np.where(size < STRONG, 1, 2))
+        side = np.where(stances > 0, 1, -1) * (strength > 0)
+        mild = strength == 1
 
-    def __init__(self, grammar: Grammar, draw: list[int], topic: _Topic, stance: float) -> None:
-        self._tables = grammar.tables
-        self._phrases = grammar.tables.phrases
-        self._donor = grammar._donor  # noqa: SLF001  one noun in two classes: what is fixed for a world, what is fresh for a text
-        self._dials = grammar._dials  # noqa: SLF001
-        self._draw = draw
-        self._topic = topic
-        self._named = False
-        self._framed = False
-        self._calls = 0
-        self.level = level(stance)
-        self.side = (self.level > 2) - (self.level < 2)
-        self.argument = self._draw[_ARGUMENT] * len(ASPECTS) >> 32
+        ironic = (side < 0) & on[_IRONIC]
+        denied = ((side != 0) & on[_NEGATE]).astype(np.int64)
+        clause = np.where(ironic, self._one("sarcasm", draw[_SARCASM]), pick(self._stances[denied, 2 + side * strength], draw[_STANCE]))
+        hedge = np.where(mild & on[_HEDGED] & ~ironic & ~bare, self._one("hedges", draw[_HEDGE]), -1)
+        loose = ironic | (hedge >= 0)
 
-    def text(self, kind: str, relation: int) -> str:
-        """The whole text."""
-        parts: list[str] = []
-        if relation in _RELATIONS:
-            table = "quote" if kind == "quote" and self._on(_QUOTED) else "reply"
-            parts.append(self._foreign(f"{table}.{_RELATIONS[relation]}", _RELATION))
-            bare = self._on(_ELLIPSIS)
-        else:
-            bare = False
-            if self._on(_OPENED):
-                table = f"private.{kind}" if kind in _PRIVATE else "openers"
-                parts.append(self._foreign(table, _OPENER))
-        body = self._hint() if bare else self._body()
-        if self._framed and parts and parts[-1].endswith(":"):
-            parts[-1] = _ended(parts[-1].rstrip(":"))  # one colon is enough
-        parts.append(body)
-        if self._on(_CLOSED):
-            parts[-1] = _ended(parts[-1])
-            parts.append(self._foreign("private.closing" if kind == "message" else "closers", _CLOSER))
-        text = _capitals(_ended(" ".join(parts)))
-        return typos(text, self._draw[_SLIP]) if self._on(_TYPO) else text
+        argument = within(draw[_ARGUMENT], len(ASPECTS))
+        own = pick(self._arguments[side + 1, argument], draw[_VARIANT])
+        # An aside is about another aspect, so that no text argues against itself or says a thing twice.
+        other = within(draw[_OTHER], len(ASPECTS) - 1)
+        other += other >= argument
+        conceding = mild & on[_CONCEDE] & ~bare
+        more = np.where(bare, draw[_ORDER] < _FULL // 2, on[_MORE] & ~conceding)
+        aside = pick(self._arguments[np.where(conceding, -side, side) + 1, other], draw[_OTHER_VARIANT])
+        without = ~bare & (draw[_ORDER] < _FULL // 16) & (side != 0)
+        reason = np.where(conceding, self._one("concessions", draw[_CONCESSION]), np.where(more, self._one("besides", draw[_BESIDES]), -1))
 
-    def _hint(self) -> str:
-        """An answer that leaves topic and stance to be understood."""
-        self._named, self._calls = True, 1
-        said = self._argument()
-        if self._draw[_ORDER] < _FULL // 2:
-            said = self._pick("besides", _BESIDES).replace("{x}", said).replace("{y}", self._aside(self.side))
-        return self._fill(said)
+        # A frame names the topic ahead of the clauses: at will, and always if none of them has a gap for it.
+        named = gaps[clause] + np.where(without, 0, gaps[own] + np.where(reason >= 0, gaps[aside], 0))
+        frame = np.where(~bare & (on[_FRAMED] | (named == 0)), self._one("frames", draw[_FRAME]), -1)
+        apart = loose | (reason >= 0) | ((frame >= 0) & colon[frame])
+        because = np.where(apart, PLAIN, JOINED + self._one("because", draw[_JOIN]))
+        join = np.where((draw[_ORDER] < _FULL // 3) & ~loose, JOINED + self._one("therefore", draw[_JOIN]), because)
+        return _Body(
+            bare,
+            frame,
+            np.where(bare, BARE, np.where(without, ALONE, join)),
+            hedge,
+            np.where(without, -1, reason),
+            np.stack([clause, own, aside], axis=1),
+            np.where(without, -1, argument),
+            np.where(without, 0, side),
+        )
 
-    def _body(self) -> str:
-        loose, clause = self._stance()
-        if self._draw[_ORDER] < _FULL // 16 and self.side:  # no reason given
-            self.argument, self.side = -1, 0
-            return self._frame(clause) + self._fill(clause)
-        conceding, reason = self._reason()
-        frame = self._frame(clause + reason)
-        if self._draw[_ORDER] < _FULL // 3 and not loose:
-            joined, order = self._pick("therefore", _JOIN), ("{y}", "{x}")
-        else:
-            joined = "{x}. {y}" if loose or conceding or frame.endswith(": ") else self._pick("because", _JOIN)
-            order = ("{x}", "{y}")
-        for gap in order:  # in reading order, so that the topic is named where it comes first
-            joined = joined.replace(gap, self._fill(clause if gap == "{x}" else reason))
-        return frame + joined
+    def _one(self, table: str, draw: Ints) -> Ints:
+        return self._book.shelf.pick(self._book.shelf.tables([table])[0], draw)
 
-    def _frame(self, clause: str) -> str:
-        """Words that name the topic ahead of the clauses: at will, and always if no clause has a gap for it."""
-        if "{" in clause and not self._on(_FRAMED):
-            return ""
-        self._named, self._framed, self._calls = True, True, 1
-        word = self._topic.words[self._draw[_WORD] * len(self._topic.words) >> 32]
-        return self._pick("frames", _FRAME).replace("{w}", word).replace("{h}", self._topic.tag) + " "
-
-    def _stance(self) -> tuple[bool, str]:
-        """The clause that states the stance, and whether it must stand as a sentence of its own."""
-        plain, negated = _STANCES[self.level]
-        if self.side < 0 and self._on(_IRONIC):
-            return True, self._pick("sarcasm", _SARCASM)
-        clause = self._pick(negated if self.side and self._on(_NEGATE) else plain, _STANCE)
-        if self.level in (1, 3) and self._on(_HEDGED):
-            return True, self._pick("hedges", _HEDGE).replace("{x}", clause)
-        return False, clause
-
-    def _reason(self) -> tuple[bool, str]:
-        """The argument, and whether it concedes something to the other side first."""
-        own = self._argument()
-        if self.level in (1, 3) and self._on(_CONCEDE):
-            return True, self._pick("concessions", _CONCESSION).replace("{o}", self._aside(-self.side)).replace("{y}", own)
-        if self._on(_MORE):
-            return True, self._pick("besides", _BESIDES).replace("{x}", own).replace("{y}", self._aside(self.side))
-        return False, own
-
-    def _argument(self) -> str:
-        return self._pick(_ARGUMENTS[self.side][self.argument], _VARIANT)
-
-    def _aside(self, side: int) -> str:
-        """An argument about another aspect, so that no text argues against itself or says a thing twice."""
-        aspect = self._draw[_OTHER] * (len(ASPECTS) - 1) >> 32
-        return self._pick(_ARGUMENTS[side][aspect + (aspect >= self.argument)], _OTHER_VARIANT)
-
-    def _fill(self, clause: str) -> str:
-        """Put the topic into the first gap for it, pronouns into the others."""
-        while (at := clause.find("{")) >= 0:
-            stop = clause.index("}", at)
-            table, slot = (self._tables.pronouns, _PRONOUN) if self._named else (self._topic.subjects, _SUBJECT)
-            forms = table[self._draw[slot] * len(table) >> 32] if self._calls < 2 else self._tables.again
-            self._named = True
-            self._calls += 1
-            clause = clause[:at] + forms[clause[at + 1 : stop]] + clause[stop + 1 :]
-        return clause
-
-    def _pick(self, table: str, slot: int) -> str:
-        phrases = self._phrases[table]
-        return phrases[self._draw[slot] * len(phrases) >> 32]
-
-    def _foreign(self, table: str, slot: int) -> str:
-        """As `_pick`, in the other language where the text switches."""
-        phrases = (self._donor if self._on(_SWITCH) else self._phrases)[table]
-        return phrases[self._draw[slot] * len(phrases) >> 32]
-
-    def _on(self, dial: int) -> bool:
-        return self._draw[dial] < self._dials[dial]
-
-
-def _named(tables: Tables, topic: Topic) -> _Topic:
-    """How `topic` can be named: its subjects filled in, the words that stand for it, its tag."""
-    name = " ".join(topic.name.split())
-    for article in tables.articles:
-        name = name[len(article) :] if name.lower().startswith(article) else name
-    shown = name if len(name.split()) <= 3 else name.join(tables.quotes)
-    subjects = [{slot: form.replace("{n}", shown) for slot, form in forms.items()} for forms in tables.subjects]
-    twice = [forms for forms in subjects if not _stutters(forms["t"])]
-    return _Topic(tuple(twice or subjects), (name, *topic.words), "#" + "".join(c for c in name if c.isalnum()))
-
-
-def _stutters(form: str) -> bool:
-    words = form.lower().split()
-    return any(first == second for first, second in itertools.pairwise(words))
-
-
-def _capitals(text: str) -> str:
-    """A capital at the beginning and after each end of a sentence, but for words that begin with # or @."""
-    if first := _START.match(text):
-        text = first[1] + first[2].upper() + text[first.end() :]
-    return _NEXT.sub(_capital, text)
-
-
-def _capital(found: re.Match[str]) -> str:
-    return found[1] + found[2].upper()
-
-
-def _ended(text: str) -> str:
-    return text if text[-1] in ".!?…" else text.rstrip(",:; ") + "."
+    def _put(self, draw: Ints, topic: Ints, lead: Ints, body: _Body, close: Ints) -> list[str]:
+        """The texts: their pieces in reading order, so that the topic is named where it comes first and pronouns follow."""
+        of, at, parts = self._book, np.full(len(lead), FRESH), []
+        framed = body.frame >= 0
+        frames = np.where(framed, of.frame_keys(body.frame, topic, within(draw[_WORD], of.words[topic])), -1)
+        for pieces, keys in ((of.leads, of.lead_keys(lead, framed)), (of.frames, frames)):
+            words, at = pieces.take(keys, at)
+            parts.append(words)
+        subject, pronoun = within(draw[_SUBJECT], of.subjects[topic]), within(draw[_PRONOUN], of.pronouns)
+        named = (framed | body.bare).astype(np.int64)
+        before, roles = of.skeletons(body.join, body.hedge, body.reason)
+        everyone, places = np.arange(len(at)), roles.shape[1]
+        for place in range(places):
+            words, at = of.literals.take(before[:, place], at)
+            parts.append(words)
+            role, last = roles[:, place], roles[:, place + 1] < 0 if place + 1 < places else True
+            phrase = body.phrases[everyone, role]
+            keys = np.where(role < 0, -1, of.clause_keys(phrase, topic, subject, pronoun, named, last))
+            words, at = of.clauses.take(keys, at)
+            parts.append(words)
+            named += np.where(role < 0, 0, of.shelf.gaps[phrase])
+        parts.append(of.closings.take(close, at)[0])
+        return list(map("".join, zip(*(part.tolist() for part in parts), strict=True)))
