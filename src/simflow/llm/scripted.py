@@ -65,9 +65,36 @@ class Script:
         return found if isinstance(found, Reply) else Reply(found)
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 64
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, place: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(place, handler)
+        self.connected: set[Any] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connected.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.connected.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        # Connections that are kept alive would go on being answered, by a server that is gone.
+        for connection in list(self.connected):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, *args: object) -> None:
+        pass  # clients that hang up are what some tests are about
+
+
 @contextlib.contextmanager
 def serving(script: Script, port: int = 0) -> Iterator[str]:
-    """Serve on loopback; yields the base URL."""
+    """Serve on loopback; yields the base URL. At the end connections are cut, as when a server dies."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -101,15 +128,7 @@ def serving(script: Script, port: int = 0) -> Iterator[str]:
         def log_message(self, *args: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 64
-        daemon_threads = True
-        allow_reuse_address = True
-
-        def handle_error(self, *args: object) -> None:
-            pass  # clients that hang up are what some tests are about
-
-    server = Server(("127.0.0.1", port), Handler)
+    server = _Server(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -118,3 +137,4 @@ def serving(script: Script, port: int = 0) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
+        server.hang_up()
