@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import termios
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -29,11 +33,22 @@ def test_another_process_answers_the_same_and_its_end_is_told(home, make, oracle
     beliefs = oracle.beliefs(home, made.record, question)
     assert beliefs.found
     assert beliefs == here.beliefs(home, made.record, question)
-    os.kill(oracle._process.pid, signal.SIGKILL)
-    told = oracle.recall(home, made.record, question)
+    told = killed_while_asked(oracle, lambda: oracle.recall(home, made.record, question))
     assert told.block is None
     assert "ended (signal 9: was there too little memory?)" in told.trouble
     assert oracle.beliefs(home, made.record, question) == beliefs
+
+
+def killed_while_asked(oracle, ask):
+    """What is told when the process ends with the question in its hands: it stands still, takes the question, and is killed."""
+    process = oracle._process
+    os.kill(process.pid, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask)
+        while not fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)).strip(b"\0") and not asked.done():
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        return asked.result()
 
 
 def test_what_cannot_be_answered_is_told(home, make, oracle):
