@@ -114,7 +114,7 @@ def _posts(posts: Posts, stacked: Society, local: Ints, count: int) -> tuple[lis
     """The posts of each replicate, and for each row here the row there."""
     rows = posts.rows
     order, ends = _order(stacked.replicate[rows[:, AUTHOR]], count)
-    own = rows[order]
+    own = rows.take(order, axis=0)
     whose = np.repeat(np.arange(count), np.diff(ends))
     own[:, AUTHOR] = local[own[:, AUTHOR]]
     own[:, TARGET] = local[own[:, TARGET]]

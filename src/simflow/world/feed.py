@@ -86,7 +86,7 @@ def arranged(posts: Posts, *parts: tuple[Ints, Ints]) -> Shown:
     reader, row = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(reader, kind="stable")
     reader, row = reader[order], row[order]
-    return Shown(reader, row, np.arange(len(reader)) - np.searchsorted(reader, reader), posts.table[row])
+    return Shown(reader, row, np.arange(len(reader)) - np.searchsorted(reader, reader), posts.table.take(row, axis=0))
 
 
 def _weights(feed: Feed, pool: int) -> dict[str, float]:
@@ -138,7 +138,7 @@ def hottest(posts: Posts, replicate_of: Ints, replicates: int, first: int, limit
     else:
         order = np.lexsort((-key, whose))
         whose, key = whose[order], key[order]
-    place = np.arange(len(whose)) - np.searchsorted(whose, whose)
+    place = np.arange(len(whose)) - np.searchsorted(whose, np.arange(replicates))[whose]
     keep = place < limit
     table[whose[keep], place[keep]] = key[keep] & _ROW
     return table
@@ -166,17 +166,18 @@ def rank(
         return Shown(nobody, nobody, nobody, posts.table[:0])
     feed = ranking.of[agents]
     first = posts.first_row(np.maximum(society.seen[agents], tick - ranking.horizon[feed]))
-    followed = society.last[society.follows[agents]].reshape(len(agents), -1)
-    replicate = society.replicate[agents] if len(society.replicate) else None
-    pools = [followed]
+    followed = society.last.take(society.follows.take(agents, axis=0), axis=0).reshape(len(agents), -1)
+    replicate = society.replicate[agents] if len(society.replicate) else np.zeros(len(agents), np.int32)
+    who, row = _since(followed, first)
+    keys = [(who << 40) | (row << 1)]
     if ranking.most_hot:
-        pools.append(_first_new(hot if replicate is None else hot[replicate], first, ranking.hot[feed]))
+        who, row = _first_new(hot, replicate, first, ranking.hot[feed])
+        keys.append((who << 40) | (row << 1) | 1)
     if ranking.most_explored:
-        pools.append(_explored(society, draws, tick, agents, replicate, places, ranking.most_explored, ranking.explore[feed]))
-    table = np.concatenate(pools, axis=1)
-    who, column = np.nonzero(table >= first[:, None])
+        who, row = _since(_explored(society, draws, tick, agents, replicate, places, ranking.most_explored, ranking.explore[feed]), first)
+        keys.append((who << 40) | (row << 1) | 1)
     # Sorting puts the copy that comes from a followed account first; the others are doubles.
-    key = (who << 40) | (table[who, column] << 1) | (column >= followed.shape[1])
+    key = np.concatenate(keys)
     key.sort()
     fresh = np.empty(len(key), dtype=bool)
     fresh[:1] = True
@@ -184,26 +185,44 @@ def rank(
     np.not_equal(pair[1:], pair[:-1], out=fresh[1:])
     key = key[fresh]
     who, row = key >> 40, (key >> 1) & _ROW
-    reader, post = agents[who], posts.table[row]
-    keep = (post[:, AUTHOR] != reader) & (post[:, BOOST] < 2)
+    reader, author = agents[who], posts.table[row, AUTHOR]
+    keep = (author != reader) & (posts.table[row, BOOST] < 2)
     if ranking.hide:
-        keep &= post[:, REPORTS] < ranking.hide
+        keep &= posts.table[row, REPORTS] < ranking.hide
     if len(society.mutes):
-        keep &= ~pairs(society.mutes, reader, post[:, AUTHOR])
+        keep &= ~pairs(society.mutes, reader, author)
     if hidden is not None:
-        keep &= ~hidden[post[:, AUTHOR]]
-    key, who, row, reader, post = key[keep], who[keep], row[keep], reader[keep], post[keep]
+        keep &= ~hidden[author]
+    key, who, row, reader, author = key[keep], who[keep], row[keep], reader[keep], author[keep]
     follows = (key & 1) == 0
     # A followed account's post may have come another way.
     others = np.flatnonzero(~follows)
-    follows[others] = (society.follows[reader[others]] == post[others, AUTHOR][:, None]).any(axis=1)
+    known = society.follows.take(reader[others], axis=0) == author[others].astype(np.int32)[:, None]
+    follows[others[np.flatnonzero(known) // known.shape[1]]] = True
+    post = posts.table.take(row, axis=0)
     score = _scores(society, draws, settings, ranking, tick, reader, post, follows)
-    order = np.argsort((who << 40) | (_TOP - np.rint(score * _SCALE).astype(np.int64)), kind="stable")
-    who = who[order]
-    place = np.arange(len(who)) - np.searchsorted(who, np.arange(len(agents)))[who]
+    order, place = _best_first(
+        who, _TOP - np.rint(score * _SCALE).astype(np.int64), len(agents), len(followed.T) + ranking.most_hot + ranking.most_explored
+    )
     shown = place < ranking.posts[feed[who]]
     order = order[shown]
-    return Shown(reader[order], row[order], place[shown], post[order])
+    return Shown(reader[order], row[order], place[shown], post.take(order, axis=0))
+
+
+def _best_first(who: I64, distance: I64, readers: int, most: int) -> tuple[I64, I64]:
+    """(the order by reader and distance from the top, ties as they stand; the place of each for its reader). `who` is sorted.
+
+    distance: below 2**40. most: how many one reader has at most.
+    """
+    start = np.searchsorted(who, np.arange(readers))[who]
+    place = np.arange(len(who)) - start
+    bits = most.bit_length()
+    if readers.bit_length() + 40 + bits < 64:
+        # One number says all, and numbers sort much faster than their places.
+        key = (((who << 40) | distance) << bits) | place
+        key.sort()
+        return start + (key & ((1 << bits) - 1)), place
+    return np.argsort((who << 40) | distance, kind="stable"), place
 
 
 def pairs(sorted_pairs: I64, reader: Ints, author: Ints) -> Bools:
@@ -236,19 +255,26 @@ def _scores(
     return np.asarray(np.minimum(np.maximum(score, 0.0), 31.0), dtype=np.float64)
 
 
-def _first_new(hot: I64, first: Ints, wanted: Ints) -> I64:
-    """Of each reader's hot list the first `wanted` that are new to it; -1 for the rest."""
-    new = hot >= first[:, None]
-    new &= np.cumsum(new, axis=1) <= wanted[:, None]
-    return np.where(new, hot, -1)
+def _since(table: I64, first: Ints) -> tuple[I64, I64]:
+    """(which reader, row) of what is in `table`, a line a reader, from row `first` of each on; by reader, in its order."""
+    found = np.flatnonzero(table >= first[:, None])
+    return found // table.shape[1], table.ravel().take(found)
+
+
+def _first_new(hot: I64, replicate: Ints, first: Ints, wanted: Ints) -> tuple[I64, I64]:
+    """(which reader, row) of the first `wanted` of each reader's hot list that are new to it."""
+    who, row = _since(hot.take(replicate, axis=0), first)
+    place = np.arange(len(who)) - np.searchsorted(who, np.arange(len(first)))[who]
+    keep = place < wanted[who]
+    return who[keep], row[keep]
 
 
 def _explored(
-    society: Society, draws: Draws, tick: int, agents: Ints, replicate: Ints | None, places: Sequence[Ints], most: int, wanted: Ints
+    society: Society, draws: Draws, tick: int, agents: Ints, replicate: Ints, places: Sequence[Ints], most: int, wanted: Ints
 ) -> I64:
     """The newest post of authors drawn at random, whatever others have posted meanwhile."""
     drawn = draws.several_units("explore", tick, agents, most)
-    if replicate is None:
+    if len(places) == 1:
         author = places[0][(drawn * len(places[0])).astype(np.int64)]
     else:
         sizes = np.array([len(place) for place in places])

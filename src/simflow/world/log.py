@@ -104,16 +104,18 @@ class Log:
     def changes(self) -> Table:
         """Every change of stance with its reasons, in the order of ticks, agents and topics."""
         for tick, agents, new, contributions, self_term, clip in self.moves:
-            at, topic = np.nonzero((contributions != 0) | (self_term != 0) | (clip != 0))
+            topics = new.shape[1]
+            moved = np.flatnonzero((contributions | self_term | clip) != 0)
+            at = moved // topics
             self.stances.add(
                 len(at),
                 tick=tick,
                 agent=agents[at],
-                topic=topic,
-                stance=new[at, topic],
-                contributions=contributions[at, topic],
-                self_term=self_term[at, topic],
-                clip=clip[at, topic],
+                topic=moved - at * topics,
+                stance=new.take(moved),
+                contributions=contributions.take(moved),
+                self_term=self_term.take(moved),
+                clip=clip.take(moved),
             )
         self.moves = []
         rows = self.stances.joined()

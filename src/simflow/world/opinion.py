@@ -50,7 +50,7 @@ def move(society: Society, dynamics: Dynamics, readers: Ints, who: Ints, post: I
     contribution = grid(gain * share * _response(society, dynamics, reader, delta))
     # Sums of whole numbers below 2**53 are exact in float64.
     contributions = np.bincount(cell, weights=contribution, minlength=size).astype(np.int64).reshape(len(readers), topics)
-    before = society.x[readers]
+    before = society.x.take(readers, axis=0)
     self_term = _self_term(society, dynamics, readers, before)
     free = before + contributions + self_term
     new = np.minimum(np.maximum(free, -ONE), ONE)
@@ -68,12 +68,12 @@ def _response(society: Society, dynamics: Dynamics, reader: Ints, delta: F64) ->
 
 
 def _self_term(society: Society, dynamics: Dynamics, readers: Ints, before: I64) -> I64:
-    stubborn = society.stubbornness[readers]
+    stubborn = society.stubbornness.take(readers, axis=0)
     if dynamics.model == "friedkin_johnsen":
-        pull = 1.0 - society.susceptibility[readers] * (1.0 - _or_zero(stubborn))
+        pull = 1.0 - society.susceptibility.take(readers, axis=0) * (1.0 - _or_zero(stubborn))
     else:
         pull = np.where(np.isnan(stubborn), dynamics.anchor, stubborn)
-    return grid(pull * ((society.x0[readers] - before) / GRID))
+    return grid(pull * ((society.x0.take(readers, axis=0) - before) / GRID))
 
 
 def _or_zero(values: F64) -> F64:

@@ -171,7 +171,7 @@ class Desk:
             rows = np.concatenate(self._posts) if len(self._posts) > 1 else self._posts[0]
             # What events announce stands first; then by author and kind.
             order = np.argsort(((rows[:, KIND] != ANNOUNCEMENT) << 62) | (rows[:, AUTHOR] << 13) | (rows[:, ID] & 0x1FFF), kind="stable")
-            rows = rows[order]
+            rows = rows.take(order, axis=0)
             self.log.posts.append(rows)
             at = society.posts.append(rows)
             public = rows[:, BOOST] != PRIVATE
@@ -207,7 +207,7 @@ class Desk:
             return
         kind = np.repeat(_ANSWERS, [len(part) for part in parts])
         at = at[chosen]
-        author, row, parent = shown.reader[at], shown.row[at], shown.post[at]
+        author, row, parent = shown.reader[at], shown.row[at], shown.post.take(at, axis=0)
         rows = parent.copy()
         private = parent[:, BOOST] == PRIVATE
         ids = key(self._local(author), self.tick, kind, private.astype(np.int64))
