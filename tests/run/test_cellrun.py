@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from simflow.episode import AGENTS, EPISODES, EXPOSURES, TURNS, empty
 from simflow.errors import BadInput, RunFailed, Stopped
 from simflow.plan import Cell, Check, Clock, Extract, Memory, Topic
 from simflow.ports import Extraction, Step
-from simflow.run import open_cell, parts, window_keys
+from simflow.run import cellrun, open_cell, parts, window_keys
 from simflow.run.indexing import index_faults, rebuild_index
+from simflow.runs import find_run
 from simflow.store import Store
 
 
@@ -150,6 +152,20 @@ def test_a_new_run_takes_windows_that_another_run_has_computed(tmp_path):
     assert Engine.ticks == 40
     assert all(w.reused for w in other.committed)
     assert other.data().lance().count_rows() == 40
+
+
+def test_runs_of_one_name_that_begin_in_the_same_second_are_two(tmp_path, monkeypatch):
+    class Still(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 11, 30, 12, tzinfo=tz)
+
+    monkeypatch.setattr(cellrun, "datetime", Still)
+    first = complete(CELL, tmp_path)
+    changed = complete(dataclasses.replace(CELL, memory=Memory(refresh=20)), tmp_path)
+    assert changed.record.id != first.record.id
+    assert [w.key for w in first.record.windows()] == list(window_keys(CELL))
+    assert find_run(tmp_path, "small").id == changed.record.id
 
 
 def test_a_longer_run_goes_on_from_the_shorter_one(tmp_path):

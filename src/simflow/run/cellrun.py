@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -221,9 +221,12 @@ class CellRun:
             have = tuple(w.key for w in record.windows())
             if have == self.keys[: len(have)] and record.about().get("ids") == self.ids:
                 return record
-        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        name = f"{scenario}/{stamp}-{self.cell.name}"
-        return RunRecord(name, home / "runs" / name)
+        begun = datetime.now(UTC)
+        while True:
+            name = f"{scenario}/{begun:%Y%m%d-%H%M%S}-{self.cell.name}"
+            if not (home / "runs" / name).exists():
+                return RunRecord(name, home / "runs" / name)
+            begun += timedelta(seconds=1)  # another run of this name began in the same second
 
     def _describe(self) -> None:
         # What does not shape windows (checks, limits, questions, words about the run) may have changed since the first were computed.
