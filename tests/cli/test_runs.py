@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def project(root, tmp_path_factory):
     return home
 
 
+@pytest.fixture
+def own(project, tmp_path):
+    """A copy of the project, to be damaged."""
+    return Path(shutil.copytree(project, tmp_path / ".simflow"))
+
+
 def simflow(*argv: str, code: int = 0) -> str:
     result = CliRunner().invoke(app, list(argv))
     if result.exception and not isinstance(result.exception, SystemExit):
@@ -68,21 +75,21 @@ def test_an_empty_project_says_what_makes_a_run(tmp_path):
     assert "no run" in simflow("runs", "nothing", "--home", str(tmp_path), code=2)
 
 
-def test_doctor_finds_damage_and_repairs_what_can_be_made_again(project):
-    assert json.loads(simflow("doctor", "--home", str(project), "--json"))["faults"] == []
-    lance = next(iter((project / "lance").rglob("*.lance")))
+def test_doctor_finds_damage_and_repairs_what_can_be_made_again(own):
+    assert json.loads(simflow("doctor", "--home", str(own), "--json"))["faults"] == []
+    lance = next(iter((own / "lance").rglob("*.lance")))
     for data in (lance / "data").iterdir():
         data.unlink()
-    assert "faults found" in simflow("doctor", "--home", str(project), code=1)
-    assert json.loads(simflow("doctor", "--home", str(project), "--repair", "--json"))["repaired"]
-    assert json.loads(simflow("doctor", "--home", str(project), "--json"))["faults"] == []
+    assert "faults found" in simflow("doctor", "--home", str(own), code=1)
+    assert json.loads(simflow("doctor", "--home", str(own), "--repair", "--json"))["repaired"]
+    assert json.loads(simflow("doctor", "--home", str(own), "--json"))["faults"] == []
 
 
-def test_doctor_removes_a_damaged_window_so_that_it_is_computed_again(project):
-    path: Path = min((project / "windows").rglob("episodes.parquet"))
+def test_doctor_removes_a_damaged_window_so_that_it_is_computed_again(own):
+    path: Path = min((own / "windows").rglob("episodes.parquet"))
     whole = path.read_bytes()
     path.write_bytes(whole[:-4])
-    found = json.loads(simflow("doctor", "--home", str(project), "--repair", "--json"))
+    found = json.loads(simflow("doctor", "--home", str(own), "--repair", "--json"))
     assert found["faults"][0]["fault"] == "episodes.parquet is damaged"
     assert not path.exists()
-    assert "gone" in simflow("doctor", "--home", str(project), "--json", code=1)
+    assert "gone" in simflow("doctor", "--home", str(own), "--json", code=1)
