@@ -137,7 +137,9 @@ def test_turns_and_extraction_replay_to_the_same_bytes(kit, at, monkeypatch):
 
 @pytest.mark.skipif(local.missing() is not None, reason=f"{local.missing()}: {local.INSTALL}")
 def test_real_model_runs_the_whole_line_and_replays_offline(kit, monkeypatch, tmp_path):
-    """Wiring, shapes, accounts; of what so small a model says nothing is expected."""
+    """Wiring, shapes, accounts; of what so small a model says nothing is expected, nor that it is quick."""
+    for name, value in {"CONCURRENCY": "1", "TIMEOUT": "550", "PATIENCE": "550"}.items():
+        monkeypatch.setenv(f"SIMFLOW_LLM_{name}", value)
     cell = a_cell(
         kit, model=local.MODEL, speakers=4, listeners=0, ticks=8, every=4, window=4, platform=Platform(actions=("post", "reply", "like"))
     )
