@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simflow.errors import RunFailed
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from simflow.plan import Cell
 
 PARTS = ("single", "ensemble", "million", "growth", "encounters")
@@ -240,14 +244,21 @@ def digest(versions: tuple[str, ...]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             venv.create(folder, with_pip=True)
             python = Path(folder) / "bin" / "python"
-            subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", f"numpy=={version}"], check=True)  # noqa: S603 - a version that the caller named
+            _done([python, "-m", "pip", "install", "-q", "--no-deps", f"numpy=={version}"], f"numpy {version} cannot be installed")
             borrowed = f"{sysconfig.get_paths()['purelib']}\n{Path(simflow.__file__).parents[1]}\n"
             (next(Path(folder).glob("lib/python3*/site-packages")) / "zz-borrowed.pth").write_text(borrowed, "utf-8")
             code = "import numpy; from simflow.bench.world import fingerprint; print(numpy.__version__, fingerprint())"
-            done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 - our own code
-        name, value = done.stdout.split()
+            name, value = _done([python, "-c", code], f"nothing runs under numpy {version}").split()
         found[name] = value
     return {"digests": found, "same": len(set(found.values())) == 1 and len(found) > 1}
+
+
+def _done(command: list[str | Path], otherwise: str) -> str:
+    """What a command of our own prints. Raises RunFailed with `otherwise` and its last words."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own code, a version that the caller named
+    if done.returncode:
+        raise RunFailed(f"{otherwise}: {(done.stderr.strip() or 'it said nothing').splitlines()[-1]}")
+    return done.stdout
 
 
 def fingerprint() -> str:
