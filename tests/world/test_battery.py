@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -92,24 +93,21 @@ def test_the_battery_finds_what_is_not_random(broken):
 @pytest.mark.parametrize("test", ["0", "1", "2", "8", "15", "17", "100", "101", "102"])
 def test_dieharder_passes_the_generator(test):
     """Birthdays, permutations, ranks, ones, craps, monobit and serial tests, on as many words as dieharder asks for (never rewound)."""
-    done = subprocess.Popen(
-        ["dieharder", "-g", "200", "-d", test, "-p", "20", "-c", ","],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    assert done.stdin
-    assert done.stdout
-    draws, agents = Draws([11]), np.arange(1 << 16)
-    try:
-        for tick in range(1 << 30):
-            done.stdin.write(draws.bits("act", tick, agents).tobytes())
-            if done.poll() is not None:
-                break
-    except BrokenPipeError:
-        pass
-    said = done.stdout.read().decode()
-    done.wait()
+    command = ["dieharder", "-g", "200", "-d", test, "-p", "20", "-c", ","]
+    draws, agents, said = Draws([11]), np.arange(1 << 16), ""
+    # It closes its end when it has seen enough: writing to it then, or letting go of it, breaks the pipe.
+    with (
+        contextlib.suppress(BrokenPipeError),
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as done,
+    ):
+        assert done.stdin
+        assert done.stdout
+        with contextlib.suppress(BrokenPipeError):
+            for tick in range(1 << 30):
+                done.stdin.write(draws.bits("act", tick, agents).tobytes())
+                if done.poll() is not None:
+                    break
+        said = done.stdout.read().decode()
     verdicts = re.findall(r"\b(PASSED|WEAK|FAILED)\b", said)
     assert verdicts, said
     assert "FAILED" not in verdicts, said
