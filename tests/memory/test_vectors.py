@@ -3,6 +3,8 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -128,3 +130,17 @@ def test_processes_may_fill_one_cache_at_once(tmp_path):
     texts = [f"s{i}" for i in range(1500)]
     assert np.array_equal(embed_texts(texts, asker, tmp_path), Hashing().embed(texts))
     assert asker.asked == []
+
+
+def test_a_cache_that_somebody_is_just_making_is_waited_for(tmp_path):
+    embed_texts(["a"], Hashing(), tmp_path)
+    (path,) = tmp_path.glob("*.sqlite")
+    path.unlink()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("begin immediate")
+        other.execute("create table other (x)")
+        asked = pool.submit(embed_texts, ["a"], Hashing(), tmp_path)
+        with pytest.raises(TimeoutError):
+            asked.result(0.5)
+        other.execute("commit")
+        assert asked.result().shape == (1, 8)

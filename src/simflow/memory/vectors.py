@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from simflow.ports import Embedder, Progress
 
 CHUNK = 512
 """Sentences between two commits to the cache: what a killed run loses at most."""
+WAIT = 60.0
+"""Seconds that a process waits for others that write to the cache."""
 _ASK = 500  # host parameters of one SQLite statement
 
 
@@ -88,7 +91,7 @@ class _Cache(_NoCache):
     def __init__(self, database: sqlite3.Connection, dimension: int) -> None:
         self.database = database
         self.dimension = dimension
-        database.execute("pragma journal_mode = wal")
+        _log_ahead(database)
         database.execute("pragma synchronous = normal")
         database.execute("create table if not exists vectors (text blob primary key, vector blob not null) without rowid")
 
@@ -118,13 +121,27 @@ def _opened(folder: Path | None, embedder: Embedder) -> Iterator[_NoCache]:
         return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(f'{embedder.id}/{embedder.dimension}'.encode()).hexdigest()[:16]}.sqlite"
-    database = sqlite3.connect(path, timeout=60)
+    database = sqlite3.connect(path, timeout=WAIT)
     try:
         yield _Cache(database, embedder.dimension)
     except sqlite3.DatabaseError as error:
         raise RunFailed(f"the vector cache {path} cannot be used: {error}", hint="delete the file; it is only a cache") from error
     finally:
         database.close()
+
+
+def _log_ahead(database: sqlite3.Connection) -> None:
+    # Of several processes that open a new file at once SQLite lets one change it, and does not have the others wait.
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            database.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _hash(text: str) -> bytes:
