@@ -12,7 +12,7 @@ from simflow.plan import Person
 from simflow.scenario.people import cells, read_people, write_people
 from simflow.scenario.people.gather import persons
 from simflow.scenario.people.records import Record, Records, read_csv, read_json, read_jsonl
-from simflow.scenario.source import Unreadable
+from simflow.scenario.problems import Unreadable
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
 

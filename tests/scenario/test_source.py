@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simflow.scenario import source
+from simflow.scenario import source, tree
 from simflow.scenario.nodes import Items, Node, Scalar, Table, plain
-from simflow.scenario.problems import Problem
+from simflow.scenario.problems import Problem, Unreadable
 
 
 def parse(text: str) -> tuple[Node, list[Problem]]:
@@ -23,7 +23,7 @@ def outcome(text: str) -> tuple[list[Node], list[Problem]]:
     problems: list[Problem] = []
     try:
         return source.parse(text, "x.yaml", problems), problems
-    except source.Unreadable as error:
+    except Unreadable as error:
         return [], [*problems, error.problem]
 
 
@@ -125,7 +125,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_ends_in_a_tree_or_a_problem(name):
     documents, problems = outcome(HOSTILE[name])
-    assert all(d.size <= source.MAX_NODES for d in documents)
+    assert all(d.size <= tree.MAX_NODES for d in documents)
     if not documents:
         assert problems[-1].code in {"SF103", "SF104", "SF108", "SF102", "SF111"}
         assert problems[-1].span.line >= 1
@@ -148,7 +148,7 @@ def test_any_bytes_are_text_or_refused_with_a_place(raw):
     text, problem = None, None
     try:
         text = source.decode(raw, "x.yaml")
-    except source.Unreadable as error:
+    except Unreadable as error:
         problem = error.problem
     assert (text is None) != (problem is None)
     if problem is not None:
@@ -160,7 +160,7 @@ def test_any_bytes_are_text_or_refused_with_a_place(raw):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_other_encodings_are_named(encoding):
-    with pytest.raises(source.Unreadable, match="UTF-"):
+    with pytest.raises(Unreadable, match="UTF-"):
         source.decode("scenario: x\n".encode(encoding), "x.yaml")
 
 
@@ -169,7 +169,7 @@ def test_a_byte_order_mark_is_no_character():
 
 
 def test_the_first_broken_byte_is_shown():
-    with pytest.raises(source.Unreadable) as caught:
+    with pytest.raises(Unreadable) as caught:
         source.decode("a: 1\nb: é".encode("latin-1") + b" \n", "x.yaml")
     assert (caught.value.problem.span.line, caught.value.problem.span.column) == (2, 4)
 

@@ -221,7 +221,7 @@ def _works(path: Path, row: dict[str, Any]) -> Iterator[tuple[str, Callable[[], 
 
 
 def _refusable(work: Callable[[], str]) -> str:
-    from simflow.scenario.source import Unreadable
+    from simflow.scenario.problems import Unreadable
 
     try:
         return work()

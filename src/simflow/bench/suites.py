@@ -13,7 +13,7 @@ from simflow.scenario import source
 from simflow.scenario.nodes import Items, Table, plain
 from simflow.scenario.people.gather import persons, write_people
 from simflow.scenario.people.records import Record, Records, read_csv, read_json, read_jsonl
-from simflow.scenario.problems import Problem
+from simflow.scenario.problems import Problem, Unreadable
 
 _SIGNS = (("␣", " "), ("∎\n", ""), ("↵", ""), ("←", "\r"), ("⇔", "\ufeff"))
 ON_PURPOSE = frozenset({"SF103", "SF105", "SF107", "SF109", "SF110", "SF111"})
@@ -74,7 +74,7 @@ def yaml_outcome(case: Case) -> str:
     try:
         text = source.decode(case.text.encode("utf-8"), case.name)
         documents = source.parse(text, case.name, problems, many=True)
-    except source.Unreadable as error:
+    except Unreadable as error:
         error.problem.render()
         return "accepted: refused on purpose" if error.problem.code in ON_PURPOSE and case.expected == "accepted" else "refused"
     if problems:

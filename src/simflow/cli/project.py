@@ -45,8 +45,7 @@ def convert(
     """Turn another tool's persona file, or a folder of them, into a people file (JSONL) for `population.people`."""
     from simflow.scenario.people import read_people, tools, write_people
     from simflow.scenario.people.records import ENCODINGS
-    from simflow.scenario.problems import Problems
-    from simflow.scenario.source import Unreadable
+    from simflow.scenario.problems import Problems, Unreadable
 
     if form not in {"auto", *tools.NAMES}:
         raise BadInput(f"there is no format '{form}'", hint=f"formats: auto, {', '.join(tools.NAMES)}")

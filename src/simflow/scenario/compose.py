@@ -11,7 +11,8 @@ from pathlib import Path
 from simflow.scenario import source
 from simflow.scenario.kinds import did_you_mean, shown
 from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, is_null
-from simflow.scenario.problems import Problem, SourceText, Span
+from simflow.scenario.problems import Problem, SourceText, Span, Unreadable
+from simflow.scenario.tree import resolve
 
 MAX_FILES = 50
 _VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
@@ -43,7 +44,7 @@ class Composer:
         try:
             text = source.decode(source.read_bytes(path, name), name)
             documents = source.parse(text, name, self.problems)
-        except source.Unreadable as error:
+        except Unreadable as error:
             self.problems.append(_below(error.problem, asked))
             return None
         start = Span(SourceText(name, source.lines_of(text)), 1, 1, 1, 2)
@@ -191,7 +192,7 @@ class Filler:
                 self.problems.append(Problem("SF103", f"more than {source.MAX_BYTES:,} characters once variables are filled", node.span))
             self._full = True
             return node
-        return Scalar(text, text if node.quoted else source.resolve(text), node.span, node.quoted)
+        return Scalar(text, text if node.quoted else resolve(text), node.span, node.quoted)
 
     def _value(self, name: str, node: Scalar) -> Node | None:
         if name in OUTSIDE:

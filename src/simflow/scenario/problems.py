@@ -115,6 +115,14 @@ class Problem:
         return "\n".join(lines)
 
 
+class Unreadable(Exception):
+    """A text that gives no tree; `problem` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
 class Problems(BadInput):
     """A scenario that cannot be used. `problems` holds all that was found, in the order of the text."""
 

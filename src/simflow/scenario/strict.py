@@ -1,27 +1,24 @@
-"""Where the parser is more lenient than YAML 1.2, or reads something else: found from its events and the text between them.
+"""Where libyaml is more lenient than YAML 1.2, or reads something else: found from its events and the text between them.
 
-libyaml follows YAML 1.1 in places: it takes `?foo` in a list for a key, cuts an anchor at a colon, and reads what should be refused. A text must
-never mean something else here than in any other YAML 1.2 reader, so these are refused, each with what to write instead.
+It follows YAML 1.1 in places: it takes `?foo` in a list for a key, cuts an anchor at a colon, and reads what should be refused. A text must
+never mean something else because it is large, so these are refused, each with what to write instead.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+from simflow.scenario.yaml12 import Fault
 
 _HEADER = re.compile(r"[|>][-+0-9]*")
 _ANCHOR = re.compile(r"[&*][^\s,\[\]{}]+")
+_CUTS = {":": "colon", "?": "question mark", "%": "percent sign", "@": "sign @", "`": "backtick"}
+"""Where libyaml ends a name that goes on."""
+_COLON = re.compile(r"[ \t\r\n]*:[^ \t\r\n,\[\]{}]")
+_TAG = re.compile(r"!\S*\s+")
 _OPEN = "put the text in quotes"
 _VERSION = (1, 2)
-
-
-class Fault(NamedTuple):
-    """A code, what is wrong at place `at` of the text, and what to write instead."""
-
-    code: str
-    at: int
-    message: str
-    hint: str
 
 
 class Strict:
@@ -47,9 +44,9 @@ class Strict:
             self._documents += 1
             return self._directives(event)
         if kind == "ScalarEvent":
-            return self._anchor(start.index) or self._scalar(event)
+            return self._before(start.index) or self._scalar(event)
         if kind == "AliasEvent":
-            return self._anchor(start.index)
+            return self._before(start.index) or self._colon(end.index)
         if kind in {"MappingStartEvent", "SequenceStartEvent"}:
             return self._opened(event)
         if kind in {"MappingEndEvent", "SequenceEndEvent"}:
@@ -59,7 +56,7 @@ class Strict:
         return None
 
     def _opened(self, event: Any) -> Fault | None:
-        fault = self._anchor(event.start_mark.index)
+        fault = self._before(event.start_mark.index)
         if event.flow_style:
             self._flow += 1
             self._blocks.append(-1)
@@ -88,10 +85,20 @@ class Strict:
                 return Fault("SF111", max(place, 0), what, "take the line out: scenarios are YAML 1.2 without tags")
         return None
 
-    def _anchor(self, start: int) -> Fault | None:
+    def _before(self, start: int) -> Fault | None:
+        if self._flow and self.text[start - 1] == "?":
+            return Fault("SF104", start - 1, "text that begins with ? needs quotes", _OPEN)
+        if tag := _TAG.match(self.text, start):
+            start = tag.end()
         found = _ANCHOR.match(self.text, start)
-        if found and ":" in found.group():
-            return Fault("SF104", start, f"the name {found.group()} has a colon in it", "name it with letters, digits, - and _")
+        if found and (cut := next((c for c in found.group() if c in _CUTS), "")):
+            return Fault("SF104", start, f"the name {found.group()} has a {_CUTS[cut]} in it", "name it with letters, digits, - and _")
+        return None
+
+    def _colon(self, end: int) -> Fault | None:
+        # After an alias or an empty value in brackets, a : that begins a text is taken for the sign of a key.
+        if self._flow and _COLON.match(self.text, end):
+            return Fault("SF104", self.text.index(":", end), "text that begins with : needs quotes", _OPEN)
         return None
 
     def _scalar(self, event: Any) -> Fault | None:
@@ -99,13 +106,12 @@ class Strict:
         if event.style in {None, ""}:
             if self._flow and event.value == "-":
                 return Fault("SF104", start, "a - alone in a list is neither text nor an item", 'write "-" for the text')
-            if self._flow and start and self.text[start - 1] == "?":
-                return Fault("SF104", start - 1, "text that begins with ? needs quotes", _OPEN)
-        elif event.style in {"'", '"'}:
+            return None if event.value else self._colon(end)
+        if event.style in {"'", '"'}:
             if self.text[end : end + 1] == "#":
                 return Fault("SF104", end, "a comment needs a space before its #", "put a space there, or the text in quotes")
             if not self._flow:
-                return self._indented(start, end)
+                return self._indented(start, end, closers="")
         else:
             return self._block(self._properties(start))
         return None
@@ -125,6 +131,9 @@ class Strict:
             return None
         if self.text[header.end() : header.end() + 1] == "#":
             return Fault("SF104", header.end(), "a comment needs a space before its #", "put a space there")
+        before = self.text[max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) + 1 : start]
+        if self._blocks and not before.strip(" ") and len(before) <= self._blocks[-1]:
+            return Fault("SF104", start, "a block of text begins further left than what it is a value of", "indent its | or >")
         if any(c.isdigit() for c in header.group()):
             return None
         most, where = 0, start
@@ -134,6 +143,8 @@ class Strict:
             line = self.text[at : stop if stop >= 0 else len(self.text)].rstrip("\r")
             spaces = len(line) - len(line.lstrip(" "))
             if spaces < len(line):
+                if not self._blocks and not spaces and line[:3] not in {"---", "..."}:
+                    return Fault("SF104", at, "the text of this block is not indented", "indent its lines by two spaces")
                 more = most > spaces > (self._blocks[-1] if self._blocks else -1)
                 text = "an empty line before the text is indented more than the text"
                 return Fault("SF104", where, text, "take its spaces out") if more else None
@@ -144,7 +155,7 @@ class Strict:
                 break
         return None
 
-    def _indented(self, start: int, end: int) -> Fault | None:
+    def _indented(self, start: int, end: int, closers: str = "]}") -> Fault | None:
         # Lines of a list in brackets or of a quoted text are indented more than what they are a value of; a closing bracket need not be.
         least = next((column for column in reversed(self._blocks) if column >= 0), -1) + 1
         at = self.text.find("\n", start, end) + 1
@@ -153,7 +164,7 @@ class Strict:
             line = self.text[at : stop if stop >= 0 else end]
             spaces = len(line) - len(line.lstrip(" "))
             content = line.strip(" \t\r")
-            if content and spaces < least and content[0] not in "]}":
+            if content and spaces < least and content[0] not in closers:
                 text = f"this goes on from the line before, and is indented by {spaces} spaces"
                 return Fault("SF104", at + spaces, text, f"indent it by at least {least}")
             at = stop + 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from simflow.scenario import source
 from simflow.scenario.build.context import Context
 from simflow.scenario.build.recording import find
 from simflow.scenario.kinds import Section
 from simflow.scenario.people.records import read_records
+from simflow.scenario.problems import Unreadable
 
 _FROM = ("follower", "source", "from", "a", "u")
 _TO = ("followee", "followed", "target", "to", "b", "v")
@@ -22,7 +22,7 @@ def read_edges(context: Context, section: Section) -> tuple[tuple[str, str], ...
         return ()
     try:
         records = read_records(path, section["edges"])
-    except source.Unreadable as error:
+    except Unreadable as error:
         problem = error.problem
         context.reader.problems.append(dataclasses.replace(problem, span=span) if problem.span is None else problem)
         return ()

@@ -44,7 +44,7 @@ def read_people(
     """The persons of a file, or of all files below a folder.
 
     columns: field -> column, for files whose columns have other names. persona: of rows that name none.
-    Raises `source.Unreadable`, with file and line, where a file cannot be read.
+    Raises `Unreadable`, with file and line, where a file cannot be read.
     """
     shown = shown or str(path)
     if not path.is_dir():

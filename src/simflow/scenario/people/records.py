@@ -12,7 +12,7 @@ from typing import Any
 
 from simflow.scenario import source
 from simflow.scenario.nodes import Items, Table, plain
-from simflow.scenario.problems import Problem, SourceText, Span
+from simflow.scenario.problems import Problem, SourceText, Span, Unreadable
 
 MAX_BYTES = 200_000_000
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1251", "cp1252", "gb18030", "shift_jis")
@@ -39,7 +39,7 @@ class Records:
 
 
 def read_records(path: Path, shown: str, encoding: str = "utf-8") -> Records:
-    """The rows of a file, by its ending. Raises `source.Unreadable` with file, line and column where it is not what it says it is."""
+    """The rows of a file, by its ending. Raises `Unreadable` with file, line and column where it is not what it says it is."""
     raw = source.read_bytes(path, shown, limit=MAX_BYTES)
     text = source.decode(raw, shown) if encoding == "utf-8" else _declared(raw, shown, encoding)
     ending = path.suffix.lower()
@@ -52,7 +52,7 @@ def read_records(path: Path, shown: str, encoding: str = "utf-8") -> Records:
     if ending == ".json":
         return read_json(text, shown)
     hint = "people files are .csv, .tsv, .json, .jsonl or .yaml"
-    raise source.Unreadable(Problem("SF513", f"what kind of file is {shown}?", _at(text, shown, 1, 1), hint))
+    raise Unreadable(Problem("SF513", f"what kind of file is {shown}?", _at(text, shown, 1, 1), hint))
 
 
 def _declared(raw: bytes, shown: str, encoding: str) -> str:
@@ -61,7 +61,7 @@ def _declared(raw: bytes, shown: str, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         span = Span(SourceText(shown, []), line, 1, line, 2)
-        raise source.Unreadable(Problem("SF102", f"byte 0x{raw[error.start]:02x} is not {encoding}", span)) from None
+        raise Unreadable(Problem("SF102", f"byte 0x{raw[error.start]:02x} is not {encoding}", span)) from None
 
 
 def read_csv(text: str, shown: str) -> Records:
@@ -73,22 +73,20 @@ def read_csv(text: str, shown: str) -> Records:
     try:
         header = next(reader, None)
         if header is None:
-            raise source.Unreadable(Problem("SF513", f"{shown} holds no rows", _at(text, shown, 1, 1), "the first row names the columns"))
+            raise Unreadable(Problem("SF513", f"{shown} holds no rows", _at(text, shown, 1, 1), "the first row names the columns"))
         records.columns = _distinct(header, records.notes)
         line = reader.line_num + 1
         for cells in reader:
             if any(c.strip() for c in cells):
                 if len(cells) > len(header) and any(c.strip() for c in cells[len(header) :]):
                     what = f"this row has {len(cells)} cells, and the first row names {len(header)} columns"
-                    raise source.Unreadable(
-                        Problem("SF513", what, _at(text, shown, line, 1), "put a cell that contains the separator in quotes")
-                    )
+                    raise Unreadable(Problem("SF513", what, _at(text, shown, line, 1), "put a cell that contains the separator in quotes"))
                 if len(cells) < len(header):
                     records.notes["rows with fewer cells than columns"] += 1
                 records.rows.append(Record(line, dict(zip(records.columns, cells, strict=False)), shown))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise source.Unreadable(
+        raise Unreadable(
             Problem("SF513", f"this is not CSV: {error}", _at(text, shown, max(1, reader.line_num), 1), "is a quote left open?")
         ) from None
     return records
@@ -149,7 +147,7 @@ def read_yaml(text: str, shown: str) -> Records:
     problems: list[Problem] = []
     documents = source.parse(text, shown, problems, many=True)
     if problems:
-        raise source.Unreadable(problems[0])
+        raise Unreadable(problems[0])
     rows = [item for document in documents for item in (document.items if isinstance(document, Items) else (document,))]
     _take(records, [(node.span.line, plain(node) if isinstance(node, Table) else None) for node in rows], shown)
     return records
@@ -191,7 +189,7 @@ def _loads(text: str, shown: str, notes: Counter[str], first: int) -> Any:
         problem = Problem(
             "SF513", f"this is not JSON: {message}", _at(text, shown, line, column, first), "write null for what is not known"
         )
-    raise source.Unreadable(problem)
+    raise Unreadable(problem)
 
 
 def _at(text: str, shown: str, line: int, column: int, first: int = 1) -> Span:

@@ -8,13 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from simflow.plan import Person
-from simflow.scenario import source
 from simflow.scenario.build.context import Context
 from simflow.scenario.build.recording import find
 from simflow.scenario.kinds import Named, Section, did_you_mean
 from simflow.scenario.people import tools
 from simflow.scenario.people.gather import PeopleFile, read_people
-from simflow.scenario.problems import Span
+from simflow.scenario.problems import Span, Unreadable
 
 
 def residents(context: Context, section: Section) -> tuple[Person, ...]:
@@ -36,7 +35,7 @@ def residents(context: Context, section: Section) -> tuple[Person, ...]:
             section.get("encoding", "utf-8"),
             _stamp(path),
         )
-    except source.Unreadable as error:
+    except Unreadable as error:
         problem = error.problem
         context.reader.problems.append(dataclasses.replace(problem, span=span) if problem.span is None else problem)
         return ()
