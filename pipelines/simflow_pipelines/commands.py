@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from simflow.errors import BadInput, NotFound
 from simflow.plan import Cell, Plan, slug
 from simflow.runs import home as state_folder
 from simflow.runs import place, workplace
+
+if TYPE_CHECKING:
+    from simflow.store import RunData
 
 
 @click.command()
@@ -62,7 +65,6 @@ def run(
         _within_limits(scenario, cells, where)
 
     from simflow.cli import report
-    from simflow.run.outputs import output_folder
     from simflow.store import Store
     from simflow_pipelines.materialize import materialize
 
@@ -74,19 +76,33 @@ def run(
         found = [{**report.summary(r), "cell": m.cell.name, "dagster_run": m.dagster_run} for r, m in zip(runs, made, strict=True)]
         click.echo(json.dumps(found[0] if len(found) == 1 and not everything else found, ensure_ascii=False, indent=2))
     elif not quiet:
-        from rich.console import Console
-
-        for finished in runs:
-            report.show(finished, Console())
-            if finished.cell.outputs:
-                Console(stderr=True).print(f"files: {output_folder(finished.cell, scenario)}", style="dim", soft_wrap=True, highlight=False)
+        _tell(scenario, runs)
     if tables:
         _tables(where, quiet=quiet or as_json)
     if len(cells) < len(plan.cells) and not (everything or quiet or as_json):
-        from rich.console import Console
+        _aside(f"this was {cells[0].name}, one of {len(plan.cells)} cells: `simflow run {scenario} --all` runs the others too")
 
-        text = f"this was {cells[0].name}, one of {len(plan.cells)} cells: `simflow run {scenario} --all` runs the others too"
-        Console(stderr=True).print(text, style="dim", soft_wrap=True, highlight=False)
+
+def _tell(scenario: Path, runs: Sequence[RunData]) -> None:
+    """Show a run's report, or a line for each of several."""
+    from rich.console import Console
+
+    from simflow.cli import report
+    from simflow.run.outputs import output_folder
+
+    if len(runs) == 1:
+        report.show(runs[0], Console())
+    elif runs:
+        report.show_study(runs, Console())
+    for finished in runs:
+        if finished.cell.outputs:
+            _aside(f"files: {output_folder(finished.cell, scenario)}")
+
+
+def _aside(text: str) -> None:
+    from rich.console import Console
+
+    Console(stderr=True).print(text, style="dim", soft_wrap=True, highlight=False)
 
 
 def chosen(plan: Plan, *, variant: str | None, seed: int | None, everything: bool) -> list[Cell]:

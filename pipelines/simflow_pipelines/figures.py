@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simflow_pipelines.assets import Result
 
 _FIGURES: dict[str, tuple[str, ...]] = {
-    "episodes": ("episodes", "exposures", "seconds_world", "tokens", "cost"),
+    "episodes": ("episodes", "exposures", "seconds_world", "tokens", "cost", "measure/"),
     "vectors": ("seconds_vectors",),
     "edges": ("edges_in_force", "edges_superseded", "queue", "seconds_edges", "stance_mean/", "stance_sd/"),
     "personas": ("seconds_personas", "stance_mean/", "stance_sd/"),

@@ -18,6 +18,13 @@ def test_an_interval_covers_the_truth_about_as_often_as_it_says():
     assert 178 <= hits <= 199
 
 
+def test_intervals_of_few_values_cover_as_often_as_they_say():
+    rng = np.random.default_rng(5)
+    found = [contrasts.interval(y) for y in rng.normal(0, 1, (1000, 4))]
+    assert {i.method for i in found} == {"t"}
+    assert 930 <= sum(i.low <= 0 <= i.high for i in found) <= 970
+
+
 def test_an_interval_is_the_same_for_the_same_values():
     values = np.arange(20.0)
     assert contrasts.interval(values) == contrasts.interval(values)
@@ -59,8 +66,19 @@ def test_seeds_needed_follow_the_formula_and_its_bounds():
 
 
 def test_students_t_is_near_the_tables():
-    for q, df, table in ((0.975, 5, 2.571), (0.975, 10, 2.228), (0.975, 30, 2.042), (0.95, 20, 1.725), (0.995, 8, 3.355)):
-        assert contrasts.student(q, df) == pytest.approx(table, abs=3e-3)
+    for q, df, table in (
+        (0.975, 1, 12.706),
+        (0.975, 2, 4.303),
+        (0.975, 3, 3.182),
+        (0.95, 4, 2.132),
+        (0.975, 5, 2.571),
+        (0.975, 10, 2.228),
+        (0.975, 30, 2.042),
+        (0.95, 20, 1.725),
+        (0.995, 8, 3.355),
+    ):
+        assert contrasts.student(q, df) == pytest.approx(table, abs=1e-3)
+        assert contrasts.student(1 - q, df) == pytest.approx(-table, abs=1e-3)
 
 
 def test_power_rises_with_seeds_and_is_the_level_without_an_effect():

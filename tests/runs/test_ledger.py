@@ -76,8 +76,9 @@ def test_runs_are_found_by_scenario_part_and_latest(tmp_path):
     assert find_run(tmp_path, "demo").id == "demo/20260102-000000-base-s1"
     assert find_run(tmp_path, "leaks").id == "other/20260101-120000-leaks-s2"
     assert find_run(tmp_path, "latest").id == "demo/20260102-000000-base-s1"
+    assert find_run(tmp_path, "base-s1").id == find_run(tmp_path, "demo/base-s1").id == "demo/20260102-000000-base-s1"
     with pytest.raises(NotFound, match="more than one"):
-        find_run(tmp_path, "base")
+        find_run(tmp_path, "20260101")
     with pytest.raises(NotFound, match="is no run"):
         find_run(tmp_path, "nowhere")
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from simflow.errors import BadInput
 from simflow.plan import Cell, revive
+
+if TYPE_CHECKING:
+    from simflow.runs import RunRecord
 
 
 @click.command()
@@ -73,14 +77,24 @@ def plan(path: Path, forecast: bool | None, yes: bool, as_json: bool) -> None:
 @click.argument("after", metavar="B")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def diff(before: str, after: str, as_json: bool) -> None:
-    """Compare two scenarios (files) or two runs: what differs in what they mean, not in how they are written."""
+    """Compare two scenarios (files), two runs, or two variants: what differs in what they mean, and what came of it.
+
+    Of runs, the measures at the last tick that both reached are compared. SCENARIO/VARIANT stands for the newest run of each of its cells:
+    they are paired by seed and sweep, and the differences get 95 % intervals.
+    """
     from simflow.scenario.changes import brief, differences
 
-    one, two = _cell(before), _cell(after)
+    (one, first), (two, second) = _arm(before), _arm(after)
     found = list(differences(one, two))
+    came = None
+    if first and second:
+        from simflow.cli.contrast import contrast, plain, table
+
+        came = contrast(first, second)
     if as_json:
         rows = [{"key": c.key, "before": c.before, "after": c.after, "place": c.place} for c in found]
-        click.echo(json.dumps({"version": 1, "differences": rows}, ensure_ascii=False, indent=1))
+        outcomes = {"outcomes": plain(came)} if came else {}
+        click.echo(json.dumps({"version": 1, "differences": rows, **outcomes}, ensure_ascii=False, indent=1))
         return
     for change in found:
         click.echo(f"{change.key}: {brief(change.before)} -> {brief(change.after)}" + (f"   {change.place}" if change.place else ""))
@@ -89,21 +103,24 @@ def diff(before: str, after: str, as_json: bool) -> None:
             click.echo(f"{what}: {brief(a)} -> {brief(b)}")
     if not found:
         click.echo("the two mean the same", err=True)
+    if came:
+        table(came, before, after)
 
 
-def _cell(name: str) -> Cell:
-    from simflow.runs import find_run, home
+def _arm(name: str) -> tuple[Cell, list[RunRecord]]:
+    """A cell and, unless it is a scenario's file, the runs of it and of its like."""
+    from simflow.runs import find_arm, home
     from simflow.scenario import load
 
     if Path(name).suffix in {".yaml", ".yml"} and Path(name).is_file():
-        return load(name).cells[0]
+        return load(name).cells[0], []
     if Path(name).suffix in {".yaml", ".yml"} and not Path(name).parent.joinpath("progress.json").exists() and "/" in name:
-        return load(name).cells[0]
-    record = find_run(home(), name)
-    stored = record.about().get("cell")
+        return load(name).cells[0], []
+    records = find_arm(home(), name)
+    stored = records[0].about().get("cell")
     if not isinstance(stored, dict):
-        raise BadInput(f"{record.id} does not say what it ran", hint="its run.yaml is missing or damaged")
-    return revive(stored)
+        raise BadInput(f"{records[0].id} does not say what it ran", hint="its run.yaml is missing or damaged")
+    return revive(stored), records
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simflow.memory.beliefs import present
+from simflow.plan import slug
 from simflow.run.figures import figures
 from simflow.store import RunData
 
@@ -95,6 +97,36 @@ def show(run: RunData, console: Console) -> None:
     _memory(run, about, console)
     _stages(about, console)
     _next(run, console)
+
+
+def show_study(runs: Sequence[RunData], console: Console) -> None:
+    """Print a line for each of several runs of a study, and how to look closer."""
+    topics = [topic.name for topic in runs[0].cell.topics]
+    table = _table(f"{len(runs)} cells of {runs[0].record.scenario}", "cell", "", "episodes", "edges in force", "superseded", *topics)
+    for run in runs:
+        about = summary(run)
+        believed = {topic: [v for (_, name), v in _believed(run, run.end).items() if name == topic] for topic in topics}
+        table.add_row(
+            run.cell.name,
+            Text(str(about["state"]), style=_colour(about["state"])),
+            f"{sum(about['episodes'].values()):,}",
+            f"{about['edges_in_force']:,}",
+            f"{about['edges_superseded']:,}",
+            *(_signed(float(np.mean(values)) if values else None) for values in believed.values()),
+        )
+    console.print()
+    console.print(table)
+    console.print(
+        Padding(Text("under a topic: the mean stance that the memory believes at the end (-1 against, +1 for)", style="dim"), (0, 0, 1, 0))
+    )
+    variants = list(dict.fromkeys(slug(run.cell.variant) for run in runs))
+    scenario = runs[0].record.scenario
+    lines = [
+        (f"simflow diff {shlex.quote(f'{scenario}/{variants[0]}')} {shlex.quote(f'{scenario}/{v}')}", "what the change did")
+        for v in variants[1:3]
+    ]
+    lines += [(f"simflow runs {shlex.quote(runs[0].record.id)}", "one run's report"), ("simflow tui", "watch runs in the terminal")]
+    _commands(lines, console)
 
 
 def _colour(state: str) -> str:
@@ -203,7 +235,6 @@ def _stages(about: dict[str, Any], console: Console) -> None:
 
 
 def _next(run: RunData, console: Console) -> None:
-    console.print(Text("Next", style="bold"))
     lines = []
     if example := liveliest(run):
         agent, topic = example
@@ -221,6 +252,11 @@ def _next(run: RunData, console: Console) -> None:
             )
         )
     lines += [("simflow tui", "watch runs in the terminal"), ("simflow dev", "open the assets in Dagster")]
+    _commands(lines, console)
+
+
+def _commands(lines: Sequence[tuple[str, str]], console: Console) -> None:
+    console.print(Text("Next", style="bold"))
     width = max(len(command) for command, _ in lines) + 3
     for command, about in lines:
         console.print(Text.assemble("  ", (command.ljust(width), "cyan"), (about, "dim")), soft_wrap=True)

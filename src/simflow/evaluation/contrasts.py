@@ -16,12 +16,14 @@ from simflow.errors import BadInput
 
 F64 = npt.NDArray[np.float64]
 RESAMPLES = 2_000
+FEW = 10
+"""Values below which resampling says too little about what lies between and beyond them: of 95 % intervals of 5 it covers about 83."""
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its interval. method: `percentile` or `bca`."""
+    """A mean with its interval. method: `t`, `percentile` or `bca`."""
 
     mean: float
     low: float
@@ -42,7 +44,7 @@ class Contrast:
 
 
 def interval(values: npt.ArrayLike, level: float = 0.95, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
-    """Bootstrap interval of the mean of run-level values: percentile, or BCa (Efron 1987) if n < 50 and |skew| > 1.
+    """Interval of the mean of run-level values: bootstrap percentile, or BCa (Efron 1987) if n < 50 and |skew| > 1; Student's t if n < FEW.
 
     Resampling is seeded, so the same values give the same interval. Raises BadInput for fewer than two values.
     """
@@ -50,6 +52,9 @@ def interval(values: npt.ArrayLike, level: float = 0.95, *, seed: int = 0, resam
     n = len(y)
     if n < 2 or not np.isfinite(y).all():
         raise BadInput(f"an interval needs two finite values, not {n}", hint="repeat the run with more seeds")
+    if n < FEW:
+        half = student((1.0 + level) / 2.0, n - 1) * float(y.std(ddof=1)) / math.sqrt(n)
+        return Interval(float(y.mean()), float(y.mean()) - half, float(y.mean()) + half, n, "t")
     means = np.sort(y[np.random.Generator(np.random.Philox(seed)).integers(0, n, (resamples, n))].mean(axis=1))
     centred = y - y.mean()
     scale = float(np.mean(centred**2)) ** 1.5
@@ -110,12 +115,25 @@ def power(effect: float, deviation: float, n: int, level: float = 0.95) -> float
 
 
 def student(q: float, df: int) -> float:
-    """Quantile of Student's t, by Cornish-Fisher (Abramowitz & Stegun 26.7.5): within .002 from 5 degrees of freedom on."""
-    z = float(_NORMAL.inv_cdf(q))
-    terms = (
-        (z**3 + z) / 4.0,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96.0,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384.0,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160.0,
-    )
-    return z + math.fsum(term / df ** (k + 1) for k, term in enumerate(terms))
+    """Quantile of Student's t: the distribution's finite sum for whole degrees of freedom (Abramowitz & Stegun 26.7.3-4), bisected."""
+    if q < 0.5:
+        return -student(1.0 - q, df)
+    low, high = 0.0, math.pi / 2.0
+    for _ in range(200):
+        middle = (low + high) / 2.0
+        if (1.0 + _inside(middle, df)) / 2.0 < q:
+            low = middle
+        else:
+            high = middle
+    return math.tan(low) * math.sqrt(df)
+
+
+def _inside(angle: float, df: int) -> float:
+    """Probability of |t| < tan(angle) sqrt(df)."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = df % 2
+    term, total = (cosine if odd else 1.0), 0.0
+    for k in range(df // 2):
+        total += term
+        term *= cosine**2 * (2 * k + 1 + odd) / (2 * k + 2 + odd)
+    return 2.0 / math.pi * (angle + sine * total) if odd else sine * total

@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 
 from simflow.errors import NotFound
+from simflow.plan import slug
 from simflow.runs.place import is_remote, place
 
 T = TypeVar("T")
@@ -97,6 +98,11 @@ class RunRecord:
     def scenario(self) -> str:
         """The scenario's name, as the folder has it."""
         return self.id.split("/", 1)[0]
+
+    @property
+    def cell(self) -> str:
+        """The name of its cell: the folder's without the time."""
+        return self.path.name.split("-", 2)[-1]
 
     def about(self) -> dict[str, Any]:
         """Content of run.yaml; empty if it is missing or half-written."""
@@ -230,7 +236,7 @@ def _folders(runs: Path) -> list[Path]:
 
 
 def find_run(root: Path, name: str) -> RunRecord:
-    """The run that `name` means: a full id, a folder, a scenario (its newest run), `latest`, or a part of an id that only one run has.
+    """The run that `name` means: a full id, a folder, a scenario or a cell (its newest run), `latest`, or a part of an id of one cell only.
 
     Raises NotFound with the known runs in its hint.
     """
@@ -242,12 +248,27 @@ def find_run(root: Path, name: str) -> RunRecord:
             return run
     if of_scenario := [r for r in runs if r.scenario == name]:
         return of_scenario[0]
-    matching = [r for r in runs if name in r.id]
-    if len(matching) == 1:
+    if of_cell := [r for r in runs if name in {r.cell, f"{r.scenario}/{r.cell}"}]:
+        return of_cell[0]
+    matching = [r for r in runs if name in r.id or name in f"{r.scenario}/{r.cell}"]
+    if len({(r.scenario, r.cell) for r in matching}) == 1:
         return matching[0]
     known = ", ".join(r.id for r in runs[:5]) or "none yet; `simflow run SCENARIO` makes one"
     what = "is more than one run" if matching else "is no run"
     raise NotFound(f"'{name}' {what} under {root / 'runs'}", hint=f"known runs: {known}")
+
+
+def find_arm(root: Path, name: str) -> list[RunRecord]:
+    """The runs that `name` means in a comparison: for `SCENARIO/VARIANT` the newest run of each of its cells, else one run.
+
+    Raises NotFound with the known runs in its hint.
+    """
+    scenario, _, variant = name.partition("/")
+    newest: dict[str, RunRecord] = {}
+    for run in list_runs(root, scenario) if variant else []:
+        if run.cell not in newest and variant in {str(run.about().get("variant")), slug(str(run.about().get("variant")))}:
+            newest[run.cell] = run
+    return list(newest.values()) or [find_run(root, name)]
 
 
 def replace(path: Path, text: str) -> None:
