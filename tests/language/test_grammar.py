@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_by_one import write
 
 from simflow.errors import BadInput
 from simflow.plan import Language, Topic
@@ -51,6 +52,35 @@ def test_a_text_depends_on_its_own_key_alone(seed, order, cut):
         part = grammar.write(keys[chosen], [kinds[i] for i in chosen], topics[chosen], stances[chosen], relations[chosen])
         again |= dict(zip(chosen, zip(part.text, part.argument.tolist(), part.side.tolist(), strict=True), strict=True))
     assert [again[i] for i in range(40)] == list(zip(whole.text, whole.argument.tolist(), whole.side.tolist(), strict=True))
+
+
+AWKWARD = (Topic("The Old Bridge"), Topic("Who pays? All of us do", words=("what?!", "iPads.", "#tag it", "a {x} in a {t}")), Topic("X"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(CODES),
+    st.sampled_from(["all", "train", "held_out"]),
+    st.sampled_from(
+        [{}, {"typo": 0.3, "code_switch": 0.3}, {"ellipsis": 1.0, "sarcasm": 0.5}, {"negation": 1.0, "hedge": 1.0, "ellipsis": 0.0}]
+    ),
+    st.integers(0, 2**40),
+    st.integers(0, 80),
+)
+def test_texts_are_those_that_are_written_one_clause_after_the_other(code, split, dials, seed, n):
+    rng = np.random.default_rng(seed)
+    language, topics = Language(code=code, split=split, **dials), (*TOPICS[code], *AWKWARD)
+    kinds = rng.choice(["post", "reply", "quote", "message", "group"], n).tolist()
+    stances = rng.choice([-1.0, -0.55, -0.15, 0.0, 0.15, 0.55, rng.uniform(-1, 1)], n)
+    asking = (
+        rng.integers(0, 2**62, n),
+        kinds,
+        rng.integers(0, len(topics), n).astype(np.int16),
+        stances,
+        rng.integers(-1, 3, n).astype(np.int8),
+    )
+    got = Grammar(language, topics, seed).write(*asking)
+    assert list(zip(got.text, got.argument.tolist(), got.side.tolist(), strict=True)) == write(language, topics, seed, *asking)
 
 
 def test_another_seed_writes_other_texts(code):
@@ -161,6 +191,25 @@ def test_a_topic_of_any_shape_can_be_named():
         np.arange(n), ["post"] * n, np.arange(n, dtype=np.int16) % 4, np.full(n, 0.5), np.full(n, 2, np.int8)
     )
     assert not any("the the" in text.lower() or "plan plan" in text.lower() for text in texts.text)
+    assert not any(re.search(r"(on|about|for|regarding|of|re) Old Bridge", text) for text in texts.text)
+
+
+def test_a_long_name_stands_in_one_pair_of_quotation_marks(code):
+    n = 600
+    topics = (Topic("one two three four five"),)
+    texts = Grammar(Language(code=code), topics, 3).write(
+        np.arange(n), ["post"] * n, np.zeros(n, np.int16), np.linspace(-1, 1, n), np.full(n, 2)
+    )
+    named = re.findall(r"([“«]*)one two three four five([”»]*)", "\n".join(texts.text))
+    assert len(named) > n / 2
+    assert {(len(before), len(after)) for before, after in named} == {(1, 1)}
+
+
+@pytest.mark.parametrize("half", ["train", "held_out"])
+def test_nobody_is_said_to_say_what_only_the_writer_can_know(half):
+    """An argument may stand behind "some say that", where an I would be somebody else."""
+    said = [p for name, table in phrases("en", half).items() if name.startswith(("pro.", "con.")) for p in table]
+    assert not [phrase for phrase in said if re.search(r"\b(I|I'm|my|me)\b", phrase)]
 
 
 def test_an_unknown_topic_or_language_is_refused():

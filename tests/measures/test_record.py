@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simflow.episode import TRUTH, vectors_schema
 from simflow.measures import activity
-from simflow.measures.record import VERSION, measured, run_measures
+from simflow.measures.record import HEADLINE, VERSION, headline, measured, run_measures
 from simflow.measures.standing import condensed, rows_schema, stand
 from simflow.measures.window import window_measures
 from simflow.plan import Audience, Cell, Clock, Event, Normal, Persona, Topic
@@ -90,6 +90,15 @@ def test_what_is_taken_step_by_step_is_what_the_whole_history_gives(tmp_path, si
         assert mine.equals(whole_history(run, window.number).combine_chunks())
     assert pc.sum(found.filter(pc.equal(found["measure"], "flips"))["value"]).as_py() > 0
     assert set(found["tick"].to_pylist()) == {w.stop for w in run.windows}
+
+
+def test_the_headline_of_a_window_is_what_its_table_says_of_everybody(tmp_path):
+    run = Lived(town(), tmp_path)
+    assert headline(run) == {}, "nothing is measured in passing"
+    table = measured(run, 3).to_pylist()
+    said = {(r["measure"], r["topic"]): r["value"] for r in table if r["group"] is None and r["measure"] in HEADLINE}
+    assert headline(run) == {name if topic is None else f"{name}/{topic}": value for (name, topic), value in said.items()}
+    assert {name for name, _ in said} == set(HEADLINE)
 
 
 def test_a_run_without_truth_has_measures_of_what_can_be_seen(tmp_path):

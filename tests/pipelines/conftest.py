@@ -73,7 +73,9 @@ class Work:
         start, stop = self.cell.windows[number]
         record = WindowRecord(number, keys[number], start, stop, rows={"episodes": 3}, reused=reused, committed=time.time())
         self.ledger.windows((*done, record))
-        return Result(record, {"episodes": 3, "edges_in_force": 2, "stance_mean/tariff": 0.25, "seconds_world": 0.1})
+        return Result(
+            record, {"episodes": 3, "edges_in_force": 2, "stance_mean/tariff": 0.25, "seconds_world": 0.1, "measure/variance/tariff": 0.5}
+        )
 
 
 def make_plan(

@@ -55,6 +55,14 @@ def test_a_materialisation_carries_figures_with_stable_names_and_the_content_add
     assert event.tags["dagster/data_version"] == fake.keys(town.cells[0])[1]
 
 
+def test_what_was_measured_of_a_window_can_be_plotted_on_its_episodes(tmp_path, fake, plan):
+    town = plan("base", ticks=20)
+    materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
+    with open_inline(tmp_path) as instance:
+        found = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=dg.AssetKey(["town", "episodes"])), limit=10).records
+    assert [one.asset_materialization.metadata["measure/variance/tariff"] for one in found] == [dg.FloatMetadataValue(0.5)] * 2
+
+
 def test_variants_share_windows_up_to_the_first_difference(tmp_path, fake, plan, post):
     town = plan("base", "late", changed={"late": post(15)})
     materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())

@@ -15,6 +15,11 @@ from simflow.store import RunData, Window
 
 VERSION = "v1"
 """Of the formulas: with another one, everything is measured anew."""
+HEADLINE = (
+    *("variance", "spread", "bimodality", "esteban_ray", "camps", "drift", "flips_per_1000"),
+    *("assortativity", "controversy", "cross_cutting", "participation", "exposures", "posting_gini", "virality_mean"),
+)
+"""Measures that are shown beside the other figures of a window."""
 _PEOPLE = ["agent", "persona", "is_voice", "joined"]
 _ACTS = ["episode", "tick", "actor", "kind", "parent", "text"]
 _SEEN = ["tick", "reader", "episode"]
@@ -37,6 +42,15 @@ def measured(run: RunData, number: int, cell: Cell | None = None) -> pa.Table:
         table, standing = _measure(run, cell or run.cell, n, standing)
         kept.put(VERSION, keys[n], table, standing)
     return table
+
+
+def headline(run: RunData) -> dict[str, float]:
+    """`HEADLINE` of everybody in the newest window, by name, or name/topic; nothing if it has not been measured."""
+    table = run.store.measured.get(VERSION, run.windows[-1].key) if run.windows else None
+    if table is None:
+        return {}
+    rows = table.filter(pc.and_(pc.is_null(table["group"]), pc.is_in(table["measure"], value_set=pa.array(HEADLINE)))).to_pylist()
+    return {"/".join(filter(None, (row["measure"], row["topic"]))): row["value"] for row in rows}
 
 
 def run_measures(run: RunData, progress: Callable[[int, int], None] | None = None) -> pa.Table:

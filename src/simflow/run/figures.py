@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from simflow.measures.record import headline
 from simflow.memory.beliefs import present
 from simflow.store import RunData
 
@@ -14,7 +15,7 @@ def figures(run: RunData) -> dict[str, float | int | str]:
 
     episodes, exposures: rows of the window. edges_in_force, edges_superseded: at its end. queue: episodes that wait for extraction.
     seconds_<stage>: wall seconds. stance_mean/<topic>, stance_sd/<topic>: of the opinions in force, as the memory sees them.
-    tokens, cost: spent on models in the window.
+    tokens, cost: spent on models in the window. measure/<name>, measure/<name>/<topic>: of `headline`, where the window has been measured.
     """
     if not run.windows:
         return {}
@@ -38,4 +39,4 @@ def figures(run: RunData) -> dict[str, float | int | str]:
             stances = np.asarray(values, dtype=np.float64)
             found[f"stance_mean/{topic.name}"] = round(float(stances.mean()), 4)
             found[f"stance_sd/{topic.name}"] = round(float(stances.std()), 4)
-    return found
+    return found | {f"measure/{name}": value for name, value in headline(run).items()}

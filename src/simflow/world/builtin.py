@@ -10,7 +10,7 @@ from simflow.world.settings import Settings
 from simflow.world.simulation import Simulation
 from simflow.world.society import Society
 
-VERSION = "builtin-world/2"
+VERSION = "builtin-world/3"
 
 
 class BuiltinEngine:

@@ -52,7 +52,7 @@ def _among(*kinds: int) -> npt.NDArray[np.bool_]:
 _HAS_TEXT = _among(POST, REPLY, REPOST, QUOTE, ANNOUNCEMENT, MESSAGE, TO_GROUP)
 _IS_ABOUT_TEXT = _among(LIKE, DISLIKE, REPORT, HIDDEN)
 _ANSWERS = _among(REPLY, QUOTE, MESSAGE, TO_GROUP)
-_SIGN = _among(LIKE, REPOST, FOLLOW) - _among(DISLIKE, UNFOLLOW, MUTE, REPORT).astype(np.int8)
+_SIGN: Ints = _among(LIKE, REPOST, FOLLOW) - _among(DISLIKE, UNFOLLOW, MUTE, REPORT).astype(np.int8)
 _NAMES = tuple("post" if kind == "announcement" else kind for kind in KINDS)
 _MARKS = ("\ue000", "\ue001", "\ue002", "\ue003")
 """Stand for actor, target, text and what it is about, while the form of a sentence is asked for."""
@@ -196,7 +196,7 @@ def exposures_table(shown: Table) -> tuple[pa.Table, pa.Table]:
 
 def relations_table(acts: Table, words: Words) -> pa.Table:
     """True relations: what each act towards somebody says about them."""
-    label = _SIGN[acts["kind"]]
+    label: Ints = _SIGN[acts["kind"]]
     answers = np.flatnonzero(_ANSWERS[acts["kind"]])
     label[answers] = words.posts.table[words.rows(acts["id"][answers]), RELATION]
     keep = (acts["target"] >= 0) & (label != ALONE)  # a message that answers nothing says nothing about whom it is for

@@ -70,7 +70,7 @@ class Book:
         made = [self._skeleton(kind) for kind in kinds.tolist()]
         return np.array([one[0] for one in made])[where], np.array([one[1] for one in made])[where]
 
-    def clause_keys(self, phrase: Ints, topic: Ints, subject: Ints, pronoun: Ints, named: Ints, last: Ints) -> Ints:
+    def clause_keys(self, phrase: Ints, topic: Ints, subject: Ints, pronoun: Ints, named: Ints, last: Ints | bool) -> Ints:
         """Keys in `clauses`. named: how often the topic has been named before; last: whether a stop follows."""
         gaps = self.shelf.gaps[phrase]
         first = np.where((named == 0) & (gaps > 0), topic * self._most_subjects + subject + 1, 0)
@@ -87,8 +87,8 @@ class Book:
     def _frame(self, key: int) -> str:
         key, word = divmod(key, self._most_words)
         frame, at = divmod(key, len(self._topics))
-        topic = self._topics[at]
-        return fill(self.shelf.phrases[frame], ({"w": topic.words[word], "h": topic.tag},)) + " "
+        topic, phrase = self._topics[at], self.shelf.phrases[frame]
+        return fill(phrase, ({"w": _set_apart(self._tables, topic.words[word], phrase), "h": topic.tag},)) + " "
 
     def _clause(self, key: int) -> str:
         """A phrase with the topic in the first gap for it, and pronouns in the others."""
@@ -141,14 +141,20 @@ def book(language: Language, topics: tuple[Named, ...]) -> Book:
 
 
 def _named(tables: Tables, name: str, words: tuple[str, ...]) -> _Topic:
-    """How a topic can be named: its subjects filled in, the words that stand for it, its tag."""
+    """How a topic can be named: its subjects filled in, the words that stand for it, its tag. An article is the phrase's own affair."""
     name = " ".join(name.split())
+    bare = name
     for article in tables.articles:
-        name = name[len(article) :] if name.lower().startswith(article) else name
-    shown = name if len(name.split()) <= 3 else name.join(tables.quotes)
-    subjects = [{slot: form.replace("{n}", shown) for slot, form in forms.items()} for forms in tables.subjects]
+        bare = bare[len(article) :] if bare.lower().startswith(article) else bare
+    subjects = [{slot: form.replace("{n}", _set_apart(tables, bare, form)) for slot, form in forms.items()} for forms in tables.subjects]
     twice = [forms for forms in subjects if not _stutters(forms["t"])]
-    return _Topic(tuple(twice or subjects), (name, *words), "#" + "".join(c for c in name if c.isalnum()))
+    written = name[: len(name) - len(bare)].lower() + bare
+    return _Topic(tuple(twice or subjects), (written, *words), "#" + "".join(c for c in bare if c.isalnum()))
+
+
+def _set_apart(tables: Tables, name: str, phrase: str) -> str:
+    """A long name in quotation marks, unless `phrase` has them around it."""
+    return name.join(tables.quotes) if len(name.split()) > 3 and tables.quotes[0] not in phrase else name
 
 
 def _stutters(form: str) -> bool:

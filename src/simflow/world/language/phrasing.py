@@ -25,7 +25,8 @@ class Shelf:
     def __init__(self, *shelves: Mapping[str, Sequence[str]]) -> None:
         self.phrases: list[str] = []
         self._places: list[dict[str, int]] = []
-        first, size = [], []
+        first: list[int] = []
+        size: list[int] = []
         for tables in shelves:
             self._places.append({name: len(first) + at for at, name in enumerate(tables)})
             for phrases in tables.values():
