@@ -212,6 +212,14 @@ def test_nobody_is_said_to_say_what_only_the_writer_can_know(half):
     assert not [phrase for phrase in said if re.search(r"\b(I|I'm|my|me)\b", phrase)]
 
 
+def test_braces_in_a_name_are_only_braces():
+    n = 200
+    texts = Grammar(Language(), (Topic("{t} or {x}"),), 3).write(
+        np.arange(n), ["post"] * n, np.zeros(n, np.int16), np.full(n, 0.4), np.full(n, 2)
+    )
+    assert any("the {t} or {x} plan" in text for text in texts.text)
+
+
 def test_an_unknown_topic_or_language_is_refused():
     with pytest.raises(BadInput, match="topic"):
         Grammar(Language(), TOPICS["en"], 1).write(np.arange(1), ["post"], np.array([9], np.int16), np.zeros(1), np.array([2], np.int8))

@@ -12,7 +12,7 @@ import simflow
 from simflow.errors import BadInput
 from simflow.features import BUILTIN, TRIGGER_MEASURES
 from simflow.plan import Feed, Platform
-from simflow.world.feed import hottest
+from simflow.world.feed import best_first, first_new, hottest
 from simflow.world.posts import AUTHOR, COLUMNS, HEAT, TICK, Posts
 from simflow.world.reactions import KINDS
 from simflow.world.timeline import MEASURES
@@ -171,3 +171,29 @@ def test_what_is_promised_makes_a_difference(name):
     others = {f.partition(":")[2] for f in BUILTIN if f.startswith(kind)} - {what}
     state = run(with_(what)).state["x"]
     assert all((run(with_(other)).state["x"] != state).any() for other in sorted(others)[:2])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0, 1, 2, 1 << 20, (1 << 40) - 1])), max_size=60), st.sampled_from([60, 1 << 30])
+)
+def test_the_best_come_first_and_those_alike_stay_as_they_stood(pairs, most):
+    """By one number that says all, or, where that has no room for it, by places: the order is the same."""
+    pairs.sort(key=lambda pair: pair[0])
+    who, distance = (np.array([pair[k] for pair in pairs], np.int64) for k in (0, 1))
+    order, place = best_first(who, distance, 6, most)
+    assert order.tolist() == sorted(range(len(pairs)), key=lambda k: pairs[k])
+    assert place.tolist() == [k - next(n for n, pair in enumerate(pairs) if pair[0] == who[k]) for k in range(len(pairs))]
+
+
+@given(
+    st.lists(st.lists(st.integers(-1, 9), min_size=4, max_size=4), min_size=2, max_size=2),
+    st.lists(st.integers(0, 9), max_size=6),
+    st.integers(0, 9),
+)
+def test_of_a_hot_list_the_first_that_are_new_are_taken(hot, first, wanted):
+    readers = [(k % 2, row) for k, row in enumerate(first)]
+    who, row = first_new(
+        np.array(hot), np.array([one for one, _ in readers], np.int32), np.array(first, np.int64), np.full(len(first), wanted)
+    )
+    taken = [(k, post) for k, (one, begin) in enumerate(readers) for post in [p for p in hot[one] if p >= begin][:wanted]]
+    assert list(zip(who.tolist(), row.tolist(), strict=True)) == taken

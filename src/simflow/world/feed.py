@@ -171,7 +171,7 @@ def rank(
     who, row = _since(followed, first)
     keys = [(who << 40) | (row << 1)]
     if ranking.most_hot:
-        who, row = _first_new(hot, replicate, first, ranking.hot[feed])
+        who, row = first_new(hot, replicate, first, ranking.hot[feed])
         keys.append((who << 40) | (row << 1) | 1)
     if ranking.most_explored:
         who, row = _since(_explored(society, draws, tick, agents, replicate, places, ranking.most_explored, ranking.explore[feed]), first)
@@ -201,7 +201,7 @@ def rank(
     follows[others[np.flatnonzero(known) // known.shape[1]]] = True
     post = posts.table.take(row, axis=0)
     score = _scores(society, draws, settings, ranking, tick, reader, post, follows)
-    order, place = _best_first(
+    order, place = best_first(
         who, _TOP - np.rint(score * _SCALE).astype(np.int64), len(agents), len(followed.T) + ranking.most_hot + ranking.most_explored
     )
     shown = place < ranking.posts[feed[who]]
@@ -209,7 +209,7 @@ def rank(
     return Shown(reader[order], row[order], place[shown], post.take(order, axis=0))
 
 
-def _best_first(who: I64, distance: I64, readers: int, most: int) -> tuple[I64, I64]:
+def best_first(who: I64, distance: I64, readers: int, most: int) -> tuple[I64, I64]:
     """(the order by reader and distance from the top, ties as they stand; the place of each for its reader). `who` is sorted.
 
     distance: below 2**40. most: how many one reader has at most.
@@ -261,7 +261,7 @@ def _since(table: I64, first: Ints) -> tuple[I64, I64]:
     return found // table.shape[1], table.ravel().take(found)
 
 
-def _first_new(hot: I64, replicate: Ints, first: Ints, wanted: Ints) -> tuple[I64, I64]:
+def first_new(hot: I64, replicate: Ints, first: Ints, wanted: Ints) -> tuple[I64, I64]:
     """(which reader, row) of the first `wanted` of each reader's hot list that are new to it."""
     who, row = _since(hot.take(replicate, axis=0), first)
     place = np.arange(len(who)) - np.searchsorted(who, np.arange(len(first)))[who]
