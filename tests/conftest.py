@@ -7,7 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -94,3 +94,27 @@ def installed(wheel, tmp_path_factory) -> Path:
     # A path in a .pth file is searched, but the .pth files in it (the editable install among them) are not read.
     (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
     return folder / "bin"
+
+
+HELD = """
+import os, sys, time
+from pathlib import Path
+from simflow.cli import main
+from simflow.runs import Ledger
+
+windows, go, parent, kept = int(sys.argv.pop(1)), Path(sys.argv.pop(1)), os.getppid(), Ledger.windows
+
+def held(self, committed):
+    kept(self, committed)
+    while len(committed) == windows and not go.exists() and os.getppid() == parent:
+        time.sleep(0.02)
+
+Ledger.windows = held
+main()
+"""
+
+
+@pytest.fixture
+def held_run() -> Callable[..., list[str]]:
+    """The command of a `simflow run` that waits, alive, with `windows` committed until the file `go` is there: nothing has to be fast."""
+    return lambda windows, go, *arguments: [sys.executable, "-c", HELD, str(windows), str(go), "run", *map(str, arguments)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.strip import Strip
+from textual.widgets import Input
 
 from simflow.episode import TABLES, sentence, vectors_schema
 from simflow.plan import Cell, Check, Clock, Event, Limits, Persona, Topic, canonical
@@ -388,12 +389,39 @@ def picture(snapshot):
     return snapshot.use_extension(Picture)
 
 
+NAP = 0.02
+"""Seconds: longer than the timers with which Textual puts off painting."""
+
+
+async def idle(*_: float) -> None:
+    """Wait until the loop has nothing to do, and what its short timers brought is done as well.
+
+    Textual's own measure is that the process uses no CPU for a moment, which a process that gets none does not either.
+    """
+    for nap in (NAP, 0.0):
+        still = 0
+        while still < 4:
+            await asyncio.sleep(0)
+            still = 0 if asyncio.get_running_loop()._ready else still + 1
+        await asyncio.sleep(nap)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch) -> None:
+    """Keys and pauses wait for the application itself, and nothing on a screen moves by the clock."""
+    monkeypatch.setattr("textual.app.wait_for_idle", idle)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", idle)
+    monkeypatch.setattr(Input.cursor_blink, "_default", False)
+
+
 def make_app(home: Path, **given: object):
     """The application with a still clock, reading only when told to."""
     from simflow_tui.app import SimflowApp
     from simflow_tui.asking import Asker
 
-    return SimflowApp([home], live=False, clock=lambda: NOW, asker=Asker(), **given)  # type: ignore[arg-type]
+    app = SimflowApp([home], live=False, clock=lambda: NOW, asker=Asker(), **given)  # type: ignore[arg-type]
+    app.animation_level = "none"
+    return app
 
 
 async def settle(app, pilot) -> None:
@@ -408,16 +436,17 @@ async def settle(app, pilot) -> None:
 
 
 async def calm(app, pilot) -> None:
-    """Wait until nothing moves any more."""
+    """Wait until nobody works any more and nothing moves."""
     seen: list[Strip] = []
-    looks = 0
-    for _ in range(100):  # parts of a screen are painted one after another: wait until three looks see the same
-        await pilot.pause(0.01)
+    looks, deadline = 0, time.monotonic() + 120
+    while time.monotonic() < deadline:  # parts of a screen are painted one after another: wait until three looks see the same
+        await pilot.pause()
         now = app.screen._compositor.render_strips()
-        looks = looks + 1 if now == seen else 0
+        looks = looks + 1 if now == seen and all(worker.is_finished for worker in app.workers) else 0
         if looks == 2:
             return
         seen = now
+    pytest.fail(f"the screen never came to rest; working: {list(app.workers)}")
 
 
 @pytest.fixture
@@ -469,13 +498,3 @@ def home(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def run(home) -> Made:
     return make_run(home)
-
-
-@pytest.fixture
-def fresh() -> Callable[..., Made]:
-    """A run whose heartbeat is of this moment."""
-
-    def make(home: Path, **given: object) -> Made:
-        return make_run(home, now=time.time(), heartbeat=time.time(), **given)  # type: ignore[arg-type]
-
-    return make

@@ -114,11 +114,11 @@ async def test_themes_look_as_they_did(run, make, picture, theme):
 async def test_palette_help_and_questions_look_as_they_did(run, make, picture):
     async with make.shown(run.home, size=(100, 30)) as (app, pilot):
         await pilot.press("x")
-        await pilot.pause()
+        await make.calm(app, pilot)
         assert app.export_screenshot() == picture(name="confirm")
         await pilot.press("n", "f1")
         await make.settle(app, pilot)
         assert app.export_screenshot() == picture(name="help")
         await pilot.press("escape", "ctrl+o")
-        await pilot.pause()
+        await make.calm(app, pilot)
         assert app.export_screenshot() == picture(name="jump")

@@ -72,43 +72,61 @@ def simflow(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "simflow", *map(str, arguments)]
 
 
-def test_a_run_is_watched_while_it_is_killed_and_goes_on(home):
+def test_a_run_is_watched_while_it_is_killed_and_goes_on(home, held_run, tmp_path):
     scenarios = home.parent / "scenarios"
     scenarios.mkdir()
     (scenarios / "town.yaml").write_text(SCENARIO, "utf-8")
-    start = simflow("run", scenarios / "town.yaml", "--home", home, "--no-tables", "--quiet")
+    how = scenarios / "town.yaml", "--home", home, "--no-tables", "--quiet"
+    errors, go = tmp_path / "errors.txt", tmp_path / "go"
+
+    def start(windows: int) -> subprocess.Popen[bytes]:
+        with errors.open("wb") as told:
+            command = held_run(windows, go, *how)
+            return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True)
+
     with Terminal(simflow("tui", "--home", home), size=(120, 36)) as terminal:
         shown = Shown(terminal)
         shown.until("no runs yet")
-        first = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        shown.until("● 1")
-        while committed(home) < 2:
-            shown.look()
-        os.killpg(first.pid, signal.SIGSTOP)  # however slow the terminal is, the run does not end meanwhile
-        shown.until(r"@\w+ (wrote|replied|shared)")
-        terminal.write("w")
-        shown.until(r"window (?!1 )\d+ of 20")
-        os.killpg(first.pid, signal.SIGKILL)
-        first.wait()
-        assert 0 < committed(home) < 20
+        first = start(3)
+        try:
+            shown.until("● 1")
+            shown.until(r"@\w+ (wrote|replied|shared)")
+            terminal.write("w")
+            shown.until("window 3 of 20", "● running")
+            while committed(home) < 3 and first.poll() is None:
+                shown.look()
+            assert committed(home) == 3, errors.read_text()
+        finally:
+            os.killpg(first.pid, signal.SIGKILL)
+            first.wait()
         shown.until(r"◌ silent\s+no sign of life for \d+s")
-        errors = home.parent / "errors.txt"
-        with errors.open("wb") as told:
-            second = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=told, start_new_session=True)
-        shown.until("● running")
-        while second.poll() is None:  # a terminal that nobody reads stands still, and so does what writes to it
-            shown.look()
+        second = start(10)
+        try:
+            shown.until("● running", "window 10 of 20")
+            go.touch()
+            while second.poll() is None:  # a terminal that nobody reads stands still, and so does what writes to it
+                shown.look()
+        finally:
+            if second.poll() is None:
+                os.killpg(second.pid, signal.SIGKILL)
+                second.wait()
         assert second.returncode == 0, errors.read_text()
         shown.until("✓ done", "window 20 of 20", "100%")
         assert len(list((home / "runs").glob("*/*"))) == 1
         terminal.write("s")
         shown.until("up to tick 480", r"\d+  @\w+")
         terminal.write("q")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while terminal.read(0.2) or time.monotonic() < deadline:
             if b"\x1b[?1049l" in terminal.output:
                 break
         assert b"\x1b[?1049l" in terminal.output, "the terminal was not given back"
+
+
+@pytest.fixture
+def run(home, make):
+    """A run that fell silent, by the clock that a terminal goes by."""
+    return make.run(home, now=time.time() - 60, heartbeat=time.time() - 60)
 
 
 def test_without_colours_everything_is_still_said(run, home):
