@@ -20,12 +20,13 @@ async def walk():
         app.take(app.read())
         for mode in MODES:
             app.action_go(mode)
-            await pilot.pause()
-            app.take(app.read())
-            app.gather()
+            while not app.screen._whole or (mode == "belief" and app.beliefs is None):
+                await pilot.pause(0.05)
+                app.take(app.read())
+                app.gather()
+                app.tell()
             app.tell()
             await app.workers.wait_for_complete()
-        assert app.beliefs is not None
 asyncio.run(walk())
 print(sorted(m for m in sys.modules if m.split(".")[0] in {"dagster", "lancedb", "dbt", "simflow_pipelines"} or m.startswith(("simflow.world", "simflow.run."))))
 """
