@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.cli.forecast import Forecast, forecast, spends
-from simflow.plan import Cell, Limits, Plan
+from simflow.plan import Cell, Event, Limits, Plan
 from simflow.scenario.changes import Change, brief, sweeps, variants
 
 ASSETS = ("plan", "episodes", "vectors", "edges", "personas", "snapshot")
@@ -207,14 +207,22 @@ def _facts(view: Outlook) -> Iterator[tuple[str, str]]:
         f"{clock.ticks:,} ticks of {length(clock.minutes)} = {length(clock.ticks * clock.minutes)}; {len(first.windows):,} windows of {clock.window:,}",
     )
     for number, event in enumerate(first.events):
-        by, until = f" by {event.by}" if event.by else "", f" until {event.until:,}" if event.until else ""
+        by = f" by {event.by}" if event.by else ""
         about = f" on {event.topic}" if event.topic and event.verb in {"post", "broadcast"} else ""
-        yield ("events" if not number else ""), f"tick {event.at:>6,}{until}  {event.name}: {event.verb}{about}{by}"
+        yield ("events" if not number else ""), f"{_when(event)}  {event.name}: {event.verb}{about}{by}"
     yield "parts", f"engine {first.models.engine}, extractor {first.models.extractor}, embedder {first.models.embedder}"
     yield "cells", f"{len(view.plan.cells):,} = {_product(view)}"
     w = view.windows
     yield "windows", f"{w.all:,}: {w.shared:,} shared by cells, {w.stored:,} stored, {w.missing:,} to compute"
     yield "assets", f"{view.plan.scenario}/{{{', '.join(ASSETS)}}}"
+
+
+def _when(event: Event) -> str:
+    again, until = f", every {event.every:,}" if event.every else "", f" until {event.until:,}" if event.until else ""
+    if (trigger := event.when) is None:
+        return f"tick {event.at:>6,}{again}{until}"
+    side, value = ("above", trigger.above) if trigger.above is not None else ("below", trigger.below)
+    return f"when {trigger.measure}{f' of {trigger.topic}' if trigger.topic else ''} is {side} {value:g}{again}{until}"
 
 
 def _product(view: Outlook) -> str:
