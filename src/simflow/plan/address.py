@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +31,9 @@ def window_key(cell: Cell, number: int, previous: str | None, ids: Mapping[str, 
 
     previous: the key of the window before, None for the first. ids: versions of the parts that compute it, by part.
     """
+    import hashlib  # noqa: PLC0415 - not for a check, which needs no key
+    import json  # noqa: PLC0415
+
     start, stop = cell.windows[number]
     parts: dict[str, Any] = {
         "previous": previous,

@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from simflow.plan.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Record):
     """Always `value`."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Uniform:
+class Uniform(Record):
     """Uniform between `low` and `high`, both included."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Normal:
+class Normal(Record):
     """Normal with `mean` and standard deviation `sd`, clipped to the range of what it is drawn for."""
 
     mean: float
     sd: float
 
 
-@dataclass(frozen=True, slots=True)
-class Beta:
+class Beta(Record):
     """Beta(a, b) on 0..1; small integer parameters are drawn as order statistics."""
 
     a: float
     b: float
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Record):
     """One of `options`, (value, share) pairs whose shares sum to 1; values are text."""
 
     options: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Record):
     """What another trait must be, and what is drawn then: a `word`, or a number from `low` to `high`, both included."""
 
     then: Distribution
@@ -53,8 +47,7 @@ class Case:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Record):
     """Depends on what `trait` the same resident has: the first case that fits; else `otherwise`; else the nearest numeric case."""
 
     trait: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from simflow.plan.record import Record
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+
+class Memory(Record):
     """Recall and its hard caps, in tokens per turn. `half_life`, `refresh` in ticks."""
 
     mode: Literal["vectors", "graph", "hybrid"] = "hybrid"
@@ -22,16 +22,14 @@ class Memory:
     episode_tokens: int = 440
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Record):
     """Something with a name that people speak of, and the other words that mean it."""
 
     name: str
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EntityKind:
+class EntityKind(Record):
     """A kind of thing that relations may be towards: places, organisations, arguments. Its `entities` are all there are of it."""
 
     name: str
@@ -39,8 +37,7 @@ class EntityKind:
     entities: tuple[Entity, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RelationKind:
+class RelationKind(Record):
     """A kind of edge. `of` is who holds it; `on` what it is towards: an agent, a topic, or an entity of the kind named there.
 
     `about`: the topic, if it has one.
@@ -62,8 +59,7 @@ DEFAULT_RELATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Extract:
+class Extract(Record):
     """Extraction: a batch every `every` ticks, at most `batch` episodes a call, `evidence_half_life` ticks for weighing evidence."""
 
     every: int = 40
@@ -75,8 +71,7 @@ class Extract:
     entities: tuple[EntityKind, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Record):
     """Names under the entry point groups, plus the model names that an endpoint knows."""
 
     engine: str = "builtin"

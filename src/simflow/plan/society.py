@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from simflow.plan.distributions import Distribution
+from simflow.plan.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Record):
     """What residents have a stance on. `scale` holds the verbs of -1, 0 and +1; `words` name it in text (its name is always one)."""
 
     name: str
@@ -19,8 +19,7 @@ class Topic:
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
+class Persona(Record):
     """A kind of resident (a stratum). `count` is already resolved from shares.
 
     `stance` maps topic to a distribution in -1..1; topics left out get the engine's default. `traits` are free; `activity` (0..1),
@@ -42,8 +41,7 @@ class Persona:
     leaves: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Record):
     """One named resident read from a people file."""
 
     id: str
@@ -56,8 +54,7 @@ class Person:
     posts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
+class Voice(Record):
     """An account that acts only through events; `followers` is the share of residents that follow it from the start."""
 
     name: str
@@ -65,8 +62,7 @@ class Voice:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Record):
     """The follow graph at the start. `links`: mean number of accounts that one resident follows.
 
     `edges`: (follower id, followee id) pairs from an edge file; then `shape` is `file`.
@@ -80,8 +76,7 @@ class Network:
     edges: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(Record):
     """How a session's posts are ranked: weights of the terms, all >= 0, and how many posts are shown.
 
     `fade`: minutes after which recency has halved; None for the engine's default.
@@ -100,8 +95,7 @@ class Feed:
     fade: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Record):
     """Some residents who write to each other out of others' sight. All given conditions must hold; `share` of those who meet them belong to it."""
 
     name: str
@@ -110,8 +104,7 @@ class Group:
     share: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Record):
     """What residents can do, and what they are shown.
 
     `rates`: how often, by action, where it is not as in the engine. `hide_after`: reports after which a post is hidden. `results`: posts that
@@ -130,8 +123,7 @@ class Platform:
     group_size: int = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Dynamics:
+class Dynamics(Record):
     """How stances move; equations and defaults in docs/science.md (all chosen, not fitted, unless a calibration says so)."""
 
     model: Literal["bounded_confidence", "social_judgement", "degroot", "friedkin_johnsen"] = "bounded_confidence"
@@ -145,8 +137,7 @@ class Dynamics:
     posting_tail: Literal["mild", "strong"] = "mild"
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(Record):
     """Language of the generated texts and the dials of their difficulty, each 0..1. `split` selects a half of the paraphrases."""
 
     code: str = "en"
@@ -159,8 +150,7 @@ class Language:
     split: Literal["all", "train", "held_out"] = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Record):
     """Time. `minutes` is the length of a tick; `active` holds 24 weights by hour of day with mean 1, `weekday` 7 from Monday.
 
     `sessions`: visits of a resident a day in ticks of ten minutes, those within one tick counting as one; None for the engine's default.
@@ -174,8 +164,7 @@ class Clock:
     sessions: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(Record):
     """Fires at the first tick at which `measure` of `topic` goes `above` or `below` a value."""
 
     measure: str
@@ -184,8 +173,7 @@ class Trigger:
     below: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
+class Audience(Record):
     """Whom an event is aimed at; None means everybody. All given conditions must hold."""
 
     personas: tuple[str, ...] | None = None
@@ -195,8 +183,7 @@ class Audience:
     stance_max: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Record):
     """Something that the scenario makes happen. `name` is its identity. One verb, its arguments in the fields that it needs.
 
     post: `by` (a voice or an agent; None is the newsroom), `text`, `topic`, `stance`. broadcast: as post, shown to all of `to` at

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from simflow.plan.address import slug
+from simflow.plan.record import Record
 from simflow.plan.remembering import Extract, Memory, Models
 from simflow.plan.society import Clock, Dynamics, Event, Language, Network, Person, Persona, Platform, Topic, Voice
 
@@ -15,16 +16,14 @@ ENTITY_SCALE = ("speaks against", "is unsure about", "speaks for")
 """The verbs of -1, 0 and +1 towards an entity."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record):
     """What must hold at the end. `kind`: `covered`, `share`, ...; `args` as validated by the scenario room."""
 
     kind: str
     args: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Record):
     """A question put to agents at a tick, answered from their memory."""
 
     name: str
@@ -34,8 +33,7 @@ class Ask:
     agents: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record):
     """A run stops at the next window boundary past a limit; a plan warns. None is no limit. `cost` in USD."""
 
     tokens: int | None = None
@@ -43,8 +41,7 @@ class Limits:
     hours: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Record):
     """What a finished run leaves in the project, as files for people: below `folder`, in a folder for each cell.
 
     folder: relative to the project. tables: names, each written whole. report: a page in Markdown.
@@ -56,8 +53,7 @@ class Outputs:
     report: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Record):
     """A recorded trace instead of a generated world.
 
     `path` is absolute and outside the content address; `sha256` of the file is inside. `time` says what orders the rows: their `ts`,
@@ -81,8 +77,7 @@ def labelled(row: Mapping[str, Any], column: str) -> Any:
     return labelled(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Record):
     """One variant x one sweep value x one seed: everything that one run needs.
 
     `source` maps dotted keys to "file:line", for errors and code references; it never enters a content address.
@@ -141,8 +136,7 @@ def _signed(value: Any) -> str:
     return slug(re.sub(r"(?<![\w.])-(?=[\d.])", "minus ", str(value)))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """A compiled scenario: its cells and where it came from."""
 
     scenario: str

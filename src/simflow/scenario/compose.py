@@ -20,7 +20,7 @@ OUTSIDE = frozenset({"corpora"})
 """Variables that come from outside the scenario, and may stand in `file:` only."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Composer:
     """Reads a scenario with the files below it. Problems are collected; what can be read is read."""
 
@@ -108,7 +108,7 @@ class Composer:
         rest = parts[n:]
         old = tree.entries.get(name)
         if not rest:
-            key = dataclasses.replace(change.key, text=name, value=name)
+            key = change.key._replace(text=name, value=name)
             return self.merge(tree, Table({name: Entry(key, change.value)}, tree.span))
         if old is not None and isinstance(old.value, Table):
             below = self._set(old.value, rest, change)
@@ -117,7 +117,7 @@ class Composer:
             what = f"'{name}' is {shown(old.value)}, and has nothing called '{rest[0]}' inside"
             self.problems.append(Problem("SF601", what, change.key.span))
             return tree
-        key = dataclasses.replace(change.key, text=name, value=name)
+        key = change.key._replace(text=name, value=name)
         below = self._set(Table({}, change.key.span), rest, change)
         return dataclasses.replace(tree, entries={**tree.entries, name: Entry(key, below)})
 
@@ -134,7 +134,7 @@ def _short(path: Path) -> str:
         return str(path)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Filler:
     """Fills `${vars}`. `used` collects the names that were needed."""
 

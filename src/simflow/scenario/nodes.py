@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from simflow.plan.record import Record
 from simflow.scenario.problems import Span
 
 Plain = None | bool | int | float | str
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """One value. `text` as written; `value` as the YAML 1.2 core rules read it; `quoted` when it can only be text."""
 
     text: str
@@ -22,8 +22,7 @@ class Scalar:
     height: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Record):
     """A list."""
 
     items: tuple[Node, ...]
@@ -32,8 +31,7 @@ class Items:
     height: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One key of a map with its value; the key is always text."""
 
     key: Scalar
@@ -45,15 +43,14 @@ class Entry:
         return self.key.text
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record):
     """A map, in the order of the text. `size` counts nodes with aliases written out; `height` is the depth below and with this."""
 
     entries: dict[str, Entry]
     span: Span
     size: int = 1
     height: int = 1
-    removed: tuple[Entry, ...] = field(default=())
+    removed: tuple[Entry, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from simflow.errors import BadInput
+from simflow.plan.record import Record
 
 Severity = Literal["error", "warning"]
 SHAPE_VERSION = 1
@@ -16,16 +16,17 @@ SHAPE_VERSION = 1
 _SHOWN = 160
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourceText:
+class SourceText(Record):
     """The text of one file, by lines, under the name that problems show."""
 
     name: str
     lines: Sequence[str]
 
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
-@dataclass(frozen=True, slots=True)
-class Span:
+
+class Span(NamedTuple):
     """From `line`:`column` to `end_line`:`end_column` (excluded) of a text; all from 1, columns in characters, not bytes."""
 
     text: SourceText
@@ -54,8 +55,7 @@ class Span:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Record):
     """One thing that is wrong (`error`) or surprises (`warning`). `code` has a page: `simflow explain-error CODE`."""
 
     code: str

@@ -86,6 +86,8 @@ class Strict:
         return None
 
     def _before(self, start: int) -> Fault | None:
+        if self.text[start : start + 1] not in {"&", "*", "!"} and not self._flow:
+            return None
         if self._flow and self.text[start - 1] == "?":
             return Fault("SF104", start - 1, "text that begins with ? needs quotes", _OPEN)
         if tag := _TAG.match(self.text, start):

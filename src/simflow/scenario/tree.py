@@ -28,7 +28,7 @@ _CORE = "tag:yaml.org,2002:"
 _SCALAR_TAGS = {f"{_CORE}{t}" for t in ("str", "int", "float", "bool", "null")}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Frame:
     mark: Mark
     anchor: str | None
@@ -41,7 +41,7 @@ class _Frame:
     height: int = 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Builder:
     """Takes the events of one text, in order; `documents` has what they make, `problems` what is wrong but leaves a tree."""
 
@@ -142,7 +142,8 @@ class Builder:
             return
         frame = self.stack[-1]
         frame.size += node.size
-        frame.height = max(frame.height, node.height + 1)
+        if node.height >= frame.height:
+            frame.height = node.height + 1
         if not frame.table:
             frame.items.append(node)
         elif frame.key is None and not frame.skip:

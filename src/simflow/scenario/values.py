@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from simflow.plan import Choice, Constant, Distribution, Normal, Uniform
+from simflow.plan.record import Record
 
 NUMBER = r"[-+−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(rf"\s*({NUMBER})\s*(%?)\s*\Z")
@@ -27,8 +27,7 @@ UNITS: dict[str, int] = {
 """Minutes of each unit of time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(Record):
     """A moment or a length as written: ticks, minutes, or the end of the run. Ticks are known once the clock is."""
 
     amount: float

@@ -12,7 +12,7 @@ from simflow.scenario.problems import Span
 from simflow.scenario.values import Time
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Context:
     """Filled in the order in which sections are built: clock, topics, personas, voices, people."""
 

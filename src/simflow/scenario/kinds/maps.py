@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -24,7 +23,7 @@ def rejoined(node: Table) -> Iterator[Entry]:
         value = entry.value
         if n + 1 < len(entries) and _tail(entries[n + 1]) and isinstance(value, Scalar) and "(" in value.text:
             text = f"{value.text}, {entries[n + 1].name}"
-            yield Entry(entry.key, dataclasses.replace(value, text=text, value=text))
+            yield Entry(entry.key, value._replace(text=text, value=text))
         else:
             yield entry
 
