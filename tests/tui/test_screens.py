@@ -49,6 +49,7 @@ async def test_plan_looks_as_it_did(home, make, picture, root):
         await pilot.press("down")
         await make.settle(app, pilot)
         assert "300: pensioner 75" in make.text(app)
+        await pictures(app, pilot, make, picture, "plan")
 
 
 async def test_memory_looks_as_it_did(home, make, picture):
