@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -411,6 +412,7 @@ def _patient(monkeypatch) -> None:
     """Keys and pauses wait for the application itself, and nothing on a screen moves by the clock."""
     monkeypatch.setattr("textual.app.wait_for_idle", idle)
     monkeypatch.setattr("textual.pilot.wait_for_idle", idle)
+    monkeypatch.setattr(Pilot._wait_for_screen, "__defaults__", (500.0,))
     monkeypatch.setattr(Input.cursor_blink, "_default", False)
 
 
