@@ -5,6 +5,7 @@ A check of a scenario imports some fifty of these; the decorator takes about a m
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import Field, field
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
@@ -32,15 +33,22 @@ class _Described:
 
     def __get__(self, record: object, owner: type[Record]) -> dict[str, Field[Any]]:
         if owner not in self.known:
-            kinds = owner.__annotations__
-            defaults = {n: field(default=v) for n, v in owner.defaults.items()} | {
-                n: field(default_factory=v) for n, v in owner.factories.items()
-            }
-            twin: Any = dataclasses.make_dataclass(
-                owner.__name__, [(n, kinds[n], defaults[n]) if n in defaults else (n, kinds[n]) for n in owner.__slots__]
-            )
-            self.known[owner] = twin.__dataclass_fields__
+            self.known[owner] = {name: _described(owner, name) for name in owner.__slots__}
         return self.known[owner]
+
+
+def _described(owner: type[Record], name: str) -> Field[Any]:
+    # A copy of a real field: making a dataclass of each record would cost what records save.
+    made = copy.copy(dataclasses.fields(_Pattern)[0])
+    made.name, made.type = name, owner.__annotations__[name]
+    made.default = owner.defaults.get(name, dataclasses.MISSING)
+    made.default_factory = owner.factories.get(name, dataclasses.MISSING)
+    return made
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class _Pattern:
+    field: Any
 
 
 class Record(metaclass=RecordType):

@@ -14,10 +14,10 @@ MAX_NODES = 100_000
 """Nodes of a file with its aliases written out: a bomb of nested aliases ends here, before anything is copied."""
 
 _INT = re.compile(r"[-+]?[0-9]{1,300}\Z")
-_OCT = re.compile(r"0o[0-7]{1,100}\Z")
-_HEX = re.compile(r"0x[0-9a-fA-F]{1,100}\Z")
+_OCT = r"0o[0-7]{1,100}\Z"
+_HEX = r"0x[0-9a-fA-F]{1,100}\Z"
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,4})?\Z")
-_INF = re.compile(r"([-+]?)\.(inf|Inf|INF)\Z")
+_INF = r"([-+]?)\.(inf|Inf|INF)\Z"
 _WORDS: dict[str, Plain] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -179,12 +179,12 @@ def resolve(text: str) -> Plain:
     if first.isdigit() or first in "+-.":
         if _INT.match(text):
             return int(text)
-        if _OCT.match(text):
+        if re.match(_OCT, text):
             return int(text, 0)
-        if _HEX.match(text):
+        if re.match(_HEX, text):
             return int(text, 0)
         if _FLOAT.match(text):
             return float(text)
-        if found := _INF.match(text):
+        if found := re.match(_INF, text):
             return float("-inf") if found.group(1) == "-" else float("inf")
     return text

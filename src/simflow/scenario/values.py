@@ -9,14 +9,15 @@ from typing import Literal
 from simflow.plan import Choice, Constant, Distribution, Normal, Uniform
 from simflow.plan.record import Record
 
-NUMBER = r"[-+−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_NUMBER = re.compile(rf"\s*({NUMBER})\s*(%?)\s*\Z")
-_RANGE = re.compile(rf"\s*({NUMBER})\s*(%?)\s*(?:\.\.|…|–)\s*({NUMBER})\s*(%?)\s*\Z")
-_ENDS = re.compile(rf"\s*(?:({NUMBER})\s*(%?))?\s*(?:\.\.|…|–)\s*(?:({NUMBER})\s*(%?))?\s*\Z")
-_SPREAD = re.compile(rf"\s*({NUMBER})\s*(%?)\s*(?:±|\+-|\+/-)\s*({NUMBER})\s*(%?)\s*\Z")
-_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)?\s*\Z")
-_AMOUNT = re.compile(r"\s*(\d+(?:[_ ,]\d{3})*(?:\.\d+)?)\s*([kKmMgG]?)\s*\Z")
-CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\(([^()]*)\)?\s*\Z")
+_DIGITS = r"[-+−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+# Patterns are text, compiled when the first value in their notation is met: a check compiles few of them.
+_NUMBER = rf"\s*({_DIGITS})\s*(%?)\s*\Z"
+_RANGE = rf"\s*({_DIGITS})\s*(%?)\s*(?:\.\.|…|–)\s*({_DIGITS})\s*(%?)\s*\Z"
+_ENDS = rf"\s*(?:({_DIGITS})\s*(%?))?\s*(?:\.\.|…|–)\s*(?:({_DIGITS})\s*(%?))?\s*\Z"
+_SPREAD = rf"\s*({_DIGITS})\s*(%?)\s*(?:±|\+-|\+/-)\s*({_DIGITS})\s*(%?)\s*\Z"
+_TIME = r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)?\s*\Z"
+_AMOUNT = r"\s*(\d+(?:[_ ,]\d{3})*(?:\.\d+)?)\s*([kKmMgG]?)\s*\Z"
+_CALL = r"\s*([A-Za-z_]\w*)\s*\(([^()]*)\)?\s*\Z"
 
 UNITS: dict[str, int] = {
     **dict.fromkeys(("m", "min", "minute", "minutes"), 1),
@@ -51,7 +52,7 @@ class Unread(Exception):
 
 def number(text: str) -> float:
     """`0.3`, `-2`, `30%` as a finite number."""
-    found = _NUMBER.match(text)
+    found = re.match(_NUMBER, text)
     if not found:
         raise Unread("is not a number")
     return _scaled(found.group(1), found.group(2))
@@ -67,13 +68,13 @@ def _scaled(digits: str, percent: str) -> float:
 
 def spread(text: str) -> Distribution | None:
     """`20..34` or `71 ± 6`; None if the text is neither."""
-    if found := _RANGE.match(text):
+    if ("." in text or "…" in text or "–" in text) and (found := re.match(_RANGE, text)):
         low, low_percent, high, high_percent = found.groups()
         a, b = _scaled(low, low_percent or high_percent), _scaled(high, high_percent)
         if a > b:
             raise Unread(f"runs from {a:g} down to {b:g}", f"write {high}..{low}")
         return Uniform(a, b)
-    if found := _SPREAD.match(text):
+    if ("±" in text or "+" in text) and (found := re.match(_SPREAD, text)):
         mean, mean_percent, sd, sd_percent = found.groups()
         b = _scaled(sd, sd_percent)
         if b < 0:
@@ -84,7 +85,7 @@ def spread(text: str) -> Distribution | None:
 
 def interval(text: str) -> tuple[float | None, float | None] | None:
     """`18..34`, `65..`, `..17` or `3` as (lowest, highest); None if the text is a word."""
-    if found := _ENDS.match(text):
+    if found := re.match(_ENDS, text):
         low = _scaled(found[1], found[2] or found[4] or "") if found[1] else None
         high = _scaled(found[3], found[4]) if found[3] else None
         if low is None and high is None:
@@ -110,8 +111,8 @@ def distribution(text: str) -> Distribution:
 
 def call(text: str) -> tuple[str, str] | None:
     """(name, arguments) if the text looks like a call, such as `normal(71` after YAML has split it at the comma."""
-    found = CALL.match(text)
-    return (found.group(1), found.group(2)) if found and "(" in text else None
+    found = re.match(_CALL, text) if "(" in text else None
+    return (found.group(1), found.group(2)) if found else None
 
 
 def instead_of_call(name: str, arguments: list[float]) -> str:
@@ -131,7 +132,7 @@ def time(text: str) -> Time:
     """Ticks (`36`), a length (`36h`, `10d`, `30min`, `2w`), or `end`."""
     if text.strip() == "end":
         return Time(0, "end")
-    found = _TIME.match(text)
+    found = re.match(_TIME, text)
     if not found:
         raise Unread("is not a time", "write ticks (36), a length (36h, 10d, 30min, 2w) or end")
     amount, unit = float(found.group(1)), found.group(2)
@@ -144,7 +145,7 @@ def time(text: str) -> Time:
 
 def amount(text: str) -> float:
     """`5M`, `200k`, `1_000`, `20`: a number with an optional k, M or G."""
-    found = _AMOUNT.match(text)
+    found = re.match(_AMOUNT, text)
     if not found:
         raise Unread("is not an amount", "write a number, or one with k, M or G: 200k, 5M")
     factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found.group(2).lower()]

@@ -17,13 +17,8 @@ AFTER = BLANK + BREAKS + END
 DEEPEST = 40
 LONGEST_KEY = 1024
 _BLANKS = re.compile(r"[ \t]*")
-_SPACES = re.compile(r" *")
 _LINE = re.compile(r"[^\r\n\0]*")
 _BREAK = re.compile(r"\r\n|\r|\n")
-_ANCHOR = re.compile(r"&([^ \t\r\n\0\ufeff,\[\]{}]+)")
-_URI = r"(?:%[0-9a-fA-F]{2}|[0-9A-Za-z#;/?:@&=+$_.~*'()-])"
-_VERBATIM = re.compile(rf"!<((?:{_URI}|[!,\[\]])+)>")
-_TAG = re.compile(rf"(![0-9A-Za-z-]*!|!)({_URI}*)")
 
 
 class Properties(NamedTuple):
@@ -75,8 +70,10 @@ class Cursor:
     def indent(self) -> int:
         """Spaces at the beginning of the cursor's line."""
         start = self._starts[self.line_of(self.pos)]
-        found = _SPACES.match(self.text, start)
-        return found.end() - start if found else 0
+        end = start
+        while self.text[end] == " ":
+            end += 1
+        return end - start
 
     def blanks(self) -> None:
         """Go over spaces and tabs."""
@@ -137,34 +134,11 @@ class Cursor:
         """The anchor and the tag here, in one line and in any order; the cursor goes to what follows in this line."""
         found: Properties | None = None
         while self.text[self.pos] in "&!":
-            found = self.merged(found, self._property(flow=flow))
+            from simflow.scenario.yaml12.properties import read_property  # noqa: PLC0415 - most texts have neither
+
+            found = self.merged(found, read_property(self, flow=flow))
             self.blanks()
         return found
-
-    def _property(self, *, flow: bool) -> Properties:
-        start = self.pos
-        anchor = tag = None
-        if match := _ANCHOR.match(self.text, start):
-            anchor = match.group(1)
-        elif match := _VERBATIM.match(self.text, start):
-            tag = match.group(1)
-        elif match := _TAG.match(self.text, start):
-            tag = self._tag(match.group(1), match.group(2))
-        if match is None:
-            self.fail("a name after & needs letters or digits", "name it with letters a to z, digits, - and _")
-        self.pos = match.end()
-        if self.text[self.pos] not in AFTER and not (flow and self.text[self.pos] in ",]}"):
-            self.fail("a space must follow an anchor or a tag", "put a space there")
-        return Properties(start, self.pos, anchor, tag)
-
-    def _tag(self, handle: str, suffix: str) -> str:
-        if (handle != "!" and not suffix) or handle not in {"!", "!!"}:
-            self.fail(f"the tag {handle}{suffix} is not known here", "a scenario is data; leave the tag out", code="SF107")
-        if "%" in suffix:
-            from urllib.parse import unquote  # noqa: PLC0415 - for tags that nobody writes
-
-            suffix = unquote(suffix)
-        return f"tag:yaml.org,2002:{suffix}" if handle == "!!" else f"!{suffix}"
 
     def merged(self, one: Properties | None, two: Properties | None) -> Properties | None:
         """Both together; a node has at most one anchor and one tag."""

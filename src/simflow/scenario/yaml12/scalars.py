@@ -9,14 +9,14 @@ from simflow.scenario.yaml12.cursor import AFTER, BLANK, BREAKS, END, Cursor, Pr
 _SAFE = {False: r"[^ \t\r\n\0\ufeff]", True: r"[^ \t\r\n\0\ufeff,\[\]{}]"}
 """What may follow a : inside plain text; `True` in brackets."""
 _INNER = {False: r"[^ \t\r\n\0\ufeff:#]", True: r"[^ \t\r\n\0\ufeff:#,\[\]{}]"}
-_FIRST = {k: re.compile(rf"[^ \t\r\n\0\ufeff?:,\[\]{{}}#&*!|>'\"%@`-]|[?:-](?={safe})") for k, safe in _SAFE.items()}
 _MORE = {
     k: re.compile(rf"(?:[ \t]*+(?:{_INNER[k]}++|:(?={safe})|(?<=[^ \t\r\n\ufeff])#))*+")  # what goes on in a line that has begun
     for k, safe in _SAFE.items()
 }
-_AGAIN = {k: re.compile(rf"{_INNER[k]}|:(?={safe})") for k, safe in _SAFE.items()}  # how a further line may begin
 _QUOTED = {"'": re.compile(r"[^'\r\n\0]*"), '"': re.compile(r'[^"\\\r\n\0]*')}
-_HEADER = re.compile(r"[|>](?:([1-9])([-+])?|([-+])([1-9])?)?")
+_HEADER = r"[|>](?:([1-9])([-+])?|([-+])([1-9])?)?"
+_STOPS = {False: AFTER + "\ufeff", True: AFTER + "\ufeff,[]{}"}
+"""What ends plain text; `True` in brackets."""
 _CODE = {"x": 2, "u": 4, "U": 8}
 _ESCAPES = dict(
     zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True),
@@ -29,7 +29,7 @@ class Scalars(Cursor):
     def plain(self, n: int, own: Properties | None, *, flow: bool) -> None:
         """Text without quotes; further lines are indented by `n` spaces at least."""
         start = self.pos
-        if not _FIRST[flow].match(self.text, start):
+        if self.text[start] in " \t\r\n\0\ufeff,[]{}#&*!|>'\"%@`" or (self.text[start] in "?:-" and self.text[start + 1] in _STOPS[flow]):
             self._no_value()
         self.pos += 1
         self._go_on(flow=flow)
@@ -37,7 +37,7 @@ class Scalars(Cursor):
         while True:
             end = self.pos
             folded = self._fold(n)
-            if folded is None or self.ended() or not _AGAIN[flow].match(self.text, self.pos):
+            if folded is None or self.ended() or not self._again_text(flow=flow):
                 break
             begun = self.pos
             self.pos += 1
@@ -45,6 +45,11 @@ class Scalars(Cursor):
             value += [folded, self.text[begun : self.pos]]
         self.pos = end
         self.scalar("".join(value), start, end, own)
+
+    def _again_text(self, *, flow: bool) -> bool:
+        """Whether a further line of plain text may begin here."""
+        char = self.text[self.pos]
+        return char not in _STOPS[flow] and char != "#" and not (char == ":" and self.text[self.pos + 1] in _STOPS[flow])
 
     def _no_value(self) -> None:
         char = self.text[self.pos]
@@ -131,10 +136,10 @@ class Scalars(Cursor):
     def block(self, n: int, own: Properties | None) -> None:
         """Text after | or >; `n` is the indentation of what it is a value of."""
         start = self.pos
-        header = _HEADER.match(self.text, start)
+        header = re.match(_HEADER, self.text[start : start + 3])
         assert header is not None
         digit, chomp = header.group(1) or header.group(4), header.group(2) or header.group(3)
-        self.pos = header.end()
+        self.pos = start + header.end()
         if self.text[self.pos] not in AFTER + "#":
             self.fail("only a digit from 1 to 9, - or + may follow | and >", "begin the text in the next line")
         self.finish_line()
