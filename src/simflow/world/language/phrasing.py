@@ -64,13 +64,14 @@ class Pieces:
         at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
         missing = asked[known[at] != asked]
         if len(missing):
-            known, words, ends = self._kept = self._with(np.unique(missing))
+            # On top of what this call found: another thread may have put something else there meanwhile.
+            known, words, ends = self._kept = self._with((known, words, ends), np.unique(missing))
             at = np.searchsorted(known, asked)
         return words[at], ends[at]
 
-    def _with(self, new: Ints) -> tuple[Ints, Ints, Ints]:
-        """(keys, pieces, where they leave the text): those that there are and the ones of `new`, by key."""
-        known, words, ends = self._kept
+    def _with(self, kept: tuple[Ints, Ints, Ints], new: Ints) -> tuple[Ints, Ints, Ints]:
+        """(keys, pieces, where they leave the text): those of `kept` and the ones of `new`, by key."""
+        known, words, ends = kept
         made = [capitals(self._make(key // 3 - 1) if key >= 3 else "", key % 3) for key in new.tolist()]
         keys = np.concatenate([known, new])
         order = np.argsort(keys, kind="stable")
