@@ -75,10 +75,12 @@ def yaml_outcome(case: Case) -> str:
         text = source.decode(case.text.encode("utf-8"), case.name)
         documents = source.parse(text, case.name, problems, many=True)
     except Unreadable as error:
-        error.problem.render()
-        return "accepted: refused on purpose" if error.problem.code in ON_PURPOSE and case.expected == "accepted" else "refused"
+        problems.append(error.problem)
     if problems:
-        return "accepted: refused on purpose" if {p.code for p in problems} <= ON_PURPOSE and case.expected == "accepted" else "refused"
+        found = {p.code for p in problems}
+        for problem in problems:
+            problem.render()
+        return f"accepted: refused on purpose, {min(found)}" if found <= ON_PURPOSE and case.expected == "accepted" else "refused"
     if case.values is not None and [plain(d) for d in documents] != list(case.values):
         return "other values"
     return "accepted"

@@ -17,6 +17,8 @@ _INTRODUCTION = """\
 One YAML file is one study. This page is made from the code (`simflow schema --reference`), so it cannot be out of date.
 
 - YAML 1.2 core rules: `18:00`, `on` and `no` are text; a key that is there twice, merge keys and tags are errors.
+  All of YAML 1.2 is read (its test suite is part of `simflow bench language`) up to 100,000 characters; larger texts go through libyaml, which is
+  faster and refuses some unusual notations: each with its place, none is taken for something else.
 - `from:` starts from other files: maps merge, everything else replaces, `null` removes. `${name}` is filled from `vars:`.
 - Distributions: `0.3`, `20..34`, `71 ± 6` (or `+-`), `{beta: [2, 8]}`, `{a: 60%, b: 40%}`.
 - A distribution may depend on another trait of the same resident: `{given: age, ..34: 20..30, 35..64: 40 ± 8, else: 18 ± 3}`. Cases are
