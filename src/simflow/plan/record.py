@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from dataclasses import Field, field
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
@@ -39,16 +40,16 @@ class _Described:
 
 def _described(owner: type[Record], name: str) -> Field[Any]:
     # A copy of a real field: making a dataclass of each record would cost what records save.
-    made = copy.copy(dataclasses.fields(_Pattern)[0])
+    made = copy.copy(_pattern())
     made.name, made.type = name, owner.__annotations__[name]
     made.default = owner.defaults.get(name, dataclasses.MISSING)
     made.default_factory = owner.factories.get(name, dataclasses.MISSING)
     return made
 
 
-@dataclasses.dataclass(init=False, repr=False, eq=False)
-class _Pattern:
-    field: Any
+@functools.cache
+def _pattern() -> Field[Any]:
+    return dataclasses.fields(dataclasses.make_dataclass("Pattern", ["field"]))[0]
 
 
 class Record(metaclass=RecordType):

@@ -18,9 +18,10 @@ LARGE = 100_000
 
 _BOMS = ((b"\xff\xfe\x00\x00", "UTF-32"), (b"\x00\x00\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 # What YAML 1.2 does not allow in a stream, even escaped by nothing.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-_UNCOMMON = re.compile(f"{_FORBIDDEN.pattern[:-1]}\x85\u2028\u2029]")
-"""With what libyaml takes for line breaks, as YAML 1.1 did."""
+_FORBIDDEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]"
+_FAR = r"[\ud800-\udfff\ufffe\uffff]"
+_BREAKS = r"[\x85\u2028\u2029]"
+"""What libyaml takes for line breaks, as YAML 1.1 did."""
 
 
 def read_bytes(path: Path, shown: str, *, limit: int = MAX_BYTES) -> bytes:
@@ -92,8 +93,8 @@ def parse(text: str, shown: str, problems: list[Problem], *, many: bool = False)
     Raises Unreadable when there is no tree at all. Unless `many`, a second document is a problem.
     """
     source = SourceText(shown, lines_of(text))
-    if found := (_FORBIDDEN if len(text) <= LARGE else _UNCOMMON).search(text):
-        raise Unreadable(_character(source, text, found.start()))
+    if (place := _forbidden(text)) is not None:
+        raise Unreadable(_character(source, text, place))
     builder = Builder(source, problems)
     if text.rsplit("\n", 1)[-1].isspace():
         text += "\n"  # a last line of spaces belongs to the text above it only if it ends
@@ -109,6 +110,16 @@ def parse(text: str, shown: str, problems: list[Problem], *, many: bool = False)
     if not many and len(builder.documents) > 1:
         problems.append(Problem("SF106", "a second document starts here; a scenario is one document", builder.documents[1].span))
     return builder.documents
+
+
+def _forbidden(text: str) -> int | None:
+    # Patterns are compiled when they are needed, which most texts do not.
+    patterns = [_FORBIDDEN]
+    if text and max(text) >= "\ud800":
+        patterns.append(_FAR)
+    if len(text) > LARGE:
+        patterns.append(_BREAKS)
+    return min((found.start() for found in (re.search(p, text) for p in patterns) if found), default=None)
 
 
 def _point(source: SourceText, line: int, column: int) -> Span:
