@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from simflow.llm.cascade import Cascade, wilson
+from simflow.llm.cascade import Cascade
+from simflow.llm.evenness import wilson
 from simflow.llm.extractor import ModelExtractor
 from simflow.llm.scripted import Script, completion, serving
 from simflow.plan import Extract

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.errors import BadInput
+from simflow.llm.evenness import wilson
 from simflow.llm.extractor import ModelExtractor
 from simflow.llm.room import Room
 from simflow.plan import Cell
@@ -176,18 +177,6 @@ class Cascade:
         doubted = {episode for episode in accepted if sure[episode] < least}
         self.counts["audit_doubted"] += len(doubted)
         return doubted
-
-
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """95 % Wilson interval of a share."""
-    if not of:
-        return 0.0, 1.0
-    z = 1.959964
-    share = hits / of
-    middle = share + z * z / (2 * of)
-    spread = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    scale = 1 + z * z / of
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
 def _alike(batch: Sequence[Passage]) -> list[list[Passage]]:

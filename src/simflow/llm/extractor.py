@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simflow.llm import reading
+from simflow.llm.evenness import Evenness
 from simflow.llm.ontology import Code, Style, codes, shape
 from simflow.llm.reading import Line
 from simflow.llm.room import Answer, Question, Room
@@ -24,7 +25,7 @@ TRIES = 2
 SMALLEST = 4
 OMITTED = 0.03
 _SURE = {0: 0.6, 1: 0.75, 2: 0.9}
-_TOKENS: dict[Style, tuple[int, int]] = {"compact": (60, 60), "full": (120, 240)}
+_TOKENS: dict[Style, tuple[int, int]] = {"compact": (60, 60), "full": (120, 240), "each": (60, 60)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +47,23 @@ class _Result:
 class ModelExtractor:
     """Asks a model. `size`: passages a call, at most; it shrinks when answers leave passages out and grows back.
 
+    It is halved for good, as far as one extraction goes, when the halves of batches yield unequally (`Evenness`). `settled`: the size at the
+    end of the last extraction.
+
     Guards, all without a model: a line number must be one of the batch, a person one of the line, an author (style `full`) the line's,
     a quote a part of the text; what fails is dropped, and a passage of which nothing is left is asked again alone with its like. A call
     that fails is halved until the passages at fault stand alone.
     """
 
-    def __init__(self, cell: Cell, room: Room, *, style: Style = "compact", size: int | None = None, phase: str = "extract") -> None:
+    def __init__(self, cell: Cell, room: Room, *, style: Style | None = None, size: int | None = None, phase: str = "extract") -> None:
         self.room = room
-        self.style = style
+        self.style: Style = style or ("each" if room.endpoint.local else "compact")
         self.size = max(1, size or cell.extract.batch)
+        self.settled = self.size
         self.phase = phase
         self.seed = cell.seed
         self.codes: dict[int, Code] = {c.number: c for c in codes(cell.extract.relations, cell.topics, cell.extract.entities)}
-        self.stable = reading.stable(cell.topics, tuple(self.codes.values()), style, cell.extract.entities)
+        self.stable = reading.stable(cell.topics, tuple(self.codes.values()), self.style, cell.extract.entities)
         self.counts: Counter[str] = Counter()
 
     @property
@@ -71,7 +76,8 @@ class ModelExtractor:
         result = _Result()
         threads = deque(_threads(batch))
         repairs: deque[_Job] = deque()
-        size, clean = self.size, 0
+        size, clean, most = self.size, 0, self.size
+        halves = Evenness()
         while threads or repairs:
             jobs = [repairs.popleft() for _ in range(min(ROUND, len(repairs)))]
             while threads and len(jobs) < ROUND:
@@ -82,14 +88,38 @@ class ModelExtractor:
                 missing = self._take(job, answer, result, repairs)
                 if job.repair:
                     continue
+                if not isinstance(answer, Unusable | Unreachable):
+                    spoken = {f.episode for f in result.findings}
+                    halves.note([p.episode in spoken for p in job.passages])
                 if missing > OMITTED * len(job.passages):
                     size, clean = max(min(SMALLEST, self.size), size // 2), 0
                     self.counts["shrunk"] += 1
                 else:
                     clean += 1
                     if clean % 3 == 0:
-                        size = min(self.size, size + 4)
+                        size = min(most, size + 4)
+            if size > 1 and halves.uneven:
+                size, clean = max(1, size // 2), 0
+                most = size
+                halves.clear()
+                self.counts["uneven"] += 1
+        self.settled = size
         return Extraction(tuple(result.findings), tuple(result.nothing), result.failed)
+
+    def batches(self, texts: Sequence[Passage], size: int) -> list[tuple[Passage, ...]]:
+        """How texts would be asked about, at most `size` a call."""
+        threads = deque(_threads(texts))
+        found = []
+        while threads:
+            found.append(_fill(threads, size))
+        return found
+
+    def once(self, passages: Sequence[Passage]) -> list[Finding]:
+        """What one call finds in passages, in the order given; nothing is asked again. An answer that cannot be used finds nothing."""
+        (answer,) = self.room.ask_all([self.question(passages)])
+        if isinstance(answer, Unreachable):
+            raise answer
+        return [] if isinstance(answer, Unusable) else self._checked(reading.lines(passages), answer.value)[0]
 
     def question(self, passages: Sequence[Passage], attempt: int = 0) -> Question[BaseModel]:
         """What is sent for some passages."""
@@ -144,16 +174,27 @@ class ModelExtractor:
             result.failed[job.passages[0].episode] = reason
 
     def _checked(self, batch: Sequence[Line], value: BaseModel) -> tuple[list[Finding], list[int]]:
-        relations: Sequence[Any] = getattr(value, "relations" if self.style == "full" else "r")
-        nothing: Sequence[int] = getattr(value, "without_relation" if self.style == "full" else "n")
         found: dict[tuple[Any, ...], Finding] = {}
-        for item in relations:
-            finding = self._finding(batch, item.model_dump())
+        items, nothing = self._said(value)
+        for item in items:
+            finding = self._finding(batch, item)
             if finding is None:
                 self.counts["refused_by_guard"] += 1
                 continue
             found.setdefault((finding.episode, finding.kind, finding.of, finding.on_agent, finding.on_topic, finding.about), finding)
         return list(found.values()), list(dict.fromkeys(batch[n - 1].passage.episode for n in nothing))
+
+    def _said(self, value: BaseModel) -> tuple[list[dict[str, Any]], Sequence[int]]:
+        # (relations, numbers of lines without any) of an answer in any style.
+        if self.style == "each":
+            lines = {int(line): pairs for line in value.model_fields_set if (pairs := getattr(value, line)) is not None}
+            return (
+                [{"e": line, "c": code, "v": strength} for line, pairs in sorted(lines.items()) for code, strength in pairs],
+                [line for line, pairs in sorted(lines.items()) if not pairs],
+            )
+        full = self.style == "full"
+        relations: Sequence[BaseModel] = getattr(value, "relations" if full else "r")
+        return [item.model_dump() for item in relations], getattr(value, "without_relation" if full else "n")
 
     def _finding(self, batch: Sequence[Line], item: dict[str, Any]) -> Finding | None:
         line = batch[item["episode" if self.style == "full" else "e"] - 1]

@@ -1,7 +1,8 @@
 """The scenario's relation kinds, compiled into the pydantic models that an answer must fill.
 
-Two styles. `compact`: small integers and one-letter keys, closed by enums; about 14 tokens a relation. `full`: readable keys, handles and a
-quote; about 70. They say the same; `full` is for reading along and for measuring what compactness saves.
+Three styles. `compact`: small integers and one-letter keys, closed by enums; about 14 tokens a relation. `full`: readable keys, handles and a
+quote; about 70. They say the same; `full` is for reading along and for measuring what compactness saves. `each`: every line is a key that the
+schema requires, so that a server that holds a model to the schema leaves it no way to forget a line; for the small model of this machine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFun
 
 from simflow.plan import EntityKind, RelationKind, Topic
 
-Style = Literal["compact", "full"]
+Style = Literal["compact", "full", "each"]
+PER_LINE = 3
+"""Relations that a line can have in style `each`."""
 STEPS = (-2, -1, 0, 1, 2)
 """Strength of a relation, from strongly against to strongly for; divided by two it is an edge's value."""
 
@@ -72,6 +75,15 @@ def _salvage(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     return kept
 
 
+def _salvage_line(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    # A line of which nothing is left was not read: None, unlike an empty list.
+    if not isinstance(value, list):
+        return handler(value)
+    # Pairs are lists in JSON; where types are held to strictly, one that has been taken out must be what it stands for.
+    kept = _salvage([tuple(pair) if isinstance(pair, list) else pair for pair in value], handler)
+    return None if value and not kept else kept[:PER_LINE]
+
+
 class _Closed(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -96,11 +108,13 @@ def shape(known: Sequence[Code], episodes: int, agents: int, style: Style = "com
     """The answer's model for a batch of `episodes`, in whose lines at most `agents` people are numbered.
 
     Compact: `r` relations of {e episode, c code, a person if not the first, v strength}, `n` episodes without any. Full: `relations`,
-    `without_relation`.
+    `without_relation`. Each: the lines' numbers, each with its relations as pairs of code and strength; a person is the line's first.
     Equal arguments give the same schema, byte for byte. Raises ValueError without a code or an episode.
     """
     if not known or episodes < 1:
         raise ValueError("a shape needs something that can be said, and an episode")
+    if style == "each":
+        return _each(tuple(known), episodes, agents)
     return _shape(tuple(known), episodes, agents, style)
 
 
@@ -133,6 +147,19 @@ def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) ->
     relations, nothing = _items(item, 4 * episodes), _items(place, episodes)
     lists = ("relations", "without_relation") if full else ("r", "n")
     return _model("Found", {lists[0]: (relations, ...), lists[1]: (nothing, ...)})
+
+
+@functools.lru_cache(maxsize=512)
+def _each(known: tuple[Code, ...], episodes: int, agents: int) -> type[BaseModel]:
+    said: Any = _among([c.number for c in known if agents or not c.towards_agent])
+    pair: Any = tuple.__class_getitem__((said, _among(STEPS)))
+    pairs: Any = Annotated[list[pair], Field(max_length=PER_LINE), WrapValidator(_salvage_line)]
+    lines = [str(number) for number in range(1, episodes + 1)]
+    # The schema requires every line; an answer of a server that does not hold to it may lack some, which are then asked again.
+    made = _model("Lines", {line: (pairs, Field(default_factory=list)) for line in lines})
+    made.model_config["json_schema_extra"] = {"required": [*lines]}
+    made.model_rebuild(force=True)
+    return made
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:

@@ -144,6 +144,11 @@ def _answer(known: Sequence[Code], style: Style) -> list[str]:
         rows += [f'{{"e":2,"c":{agent.number},"v":2}}'] if agent else []
         rest = sorted({1, 2, 3} - ({1, 2} if topic else set()) - ({2} if agent else set()))
         answer = f'{{"r":[{",".join(rows)}],"n":{json.dumps(rest, separators=(",", ":"))}}}'
+    elif style == "each":
+        how = "Answer in JSON: for each line its relations as [code, strength], none if it has none."
+        first = f"[{topic.number},-2]" if topic else ""
+        second = ",".join([*([f"[{topic.number},-1]"] if topic else []), *([f"[{agent.number},2]"] if agent else [])])
+        answer = f'{{"1":[{first}],"2":[{second}],"3":[]}}'
     else:
         how = "Answer in JSON: relations lists {episode: line, relation: code, author: handle of the line, strength, quote: the words it rests on, copied exactly}, with person: number of the person where the relation is towards one; without_relation lists the other lines."
         rows += (
