@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from simflow.runs import find_run, list_runs
 SCENARIO = """\
 from: {base}
 scenario: small-tariff
-population: {{agents: 60}}
+population: {{agents: 24}}
 clock: {{ticks: 300, window: 50}}
 extract: {{every: 50}}
 memory: {{persona: {{refresh: 100}}}}
@@ -29,6 +27,35 @@ checks: null
 """
 
 
+# `simflow` that sends itself a signal right before it changes the disk for the `at`-th time after its `windows`-th committed window: always
+# the same moment, however fast the machine is.
+STRUCK = """
+import os, sys, threading
+from simflow.cli import main
+from simflow.runs import Ledger
+
+number, windows, at = (int(sys.argv.pop(1)) for _ in range(3))
+home, kept, committed, changes = os.environ["SIMFLOW_HOME"], Ledger.windows, 0, 0
+
+def told(self, records):
+    global committed
+    kept(self, records)
+    committed = len(records)
+
+def look(event, given):
+    global changes
+    writes = event in ("os.rename", "os.mkdir", "os.remove") or (event == "open" and set(str(given[1])) & set("wax+"))
+    if writes and committed == windows and str(given[0]).startswith(home) and threading.current_thread() is threading.main_thread():
+        changes += 1
+        if changes == at:
+            os.kill(os.getpid(), number)
+
+Ledger.windows = told
+sys.addaudithook(look)
+main()
+"""
+
+
 @pytest.fixture(scope="module")
 def scenario(root, tmp_path_factory):
     path = tmp_path_factory.mktemp("scenario") / "small-tariff.yaml"
@@ -36,18 +63,19 @@ def scenario(root, tmp_path_factory):
     return path
 
 
-def start(scenario: Path, home: Path) -> subprocess.Popen[str]:
+def start(scenario: Path, home: Path, struck: tuple[int, int, int] | None = None) -> subprocess.Popen[str]:
+    """struck: signal, windows, changes (see above)."""
     environment = {**os.environ, "SIMFLOW_HOME": str(home)}
-    command = [sys.executable, "-m", "simflow", "run", str(scenario), "--json", "--no-tables"]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True, cwd=scenario.parent
-    )
+    program = ["-c", STRUCK, *map(str, map(int, struck))] if struck else ["-m", "simflow"]
+    command = [sys.executable, *program, "run", str(scenario), "--json", "--no-tables"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=scenario.parent)
 
 
 def finish(process: subprocess.Popen[str], expect: int = 0) -> dict:
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=500)
     assert process.returncode == expect, out[-2000:] + err[-3000:]
-    return json.loads(out) if expect == 0 else {}
+    assert "Traceback" not in err
+    return json.loads(out) if out and expect == 0 else {}
 
 
 def content(home: Path) -> dict[str, bytes]:
@@ -59,25 +87,14 @@ def committed(home: Path) -> int:
     return len(runs[0].windows()) if runs else 0
 
 
-def wait_for(home: Path, windows: int, process: subprocess.Popen[str]) -> None:
-    for _ in range(6000):
-        if committed(home) >= windows or process.poll() is not None:
-            break
-        time.sleep(0.05)
-    assert process.poll() is None, process.communicate()[1][-3000:]
-    assert committed(home) >= windows
-
-
 @pytest.fixture(scope="module")
 def undisturbed(scenario, tmp_path_factory):
     home = tmp_path_factory.mktemp("undisturbed") / ".simflow"
-    began = time.monotonic()
-    summary = finish(start(scenario, home))
-    return home, summary, time.monotonic() - began
+    return home, finish(start(scenario, home))
 
 
 def test_a_whole_run_is_done_and_says_so_on_stdout_as_json(undisturbed):
-    home, summary, _ = undisturbed
+    home, summary = undisturbed
     assert summary["state"] == "done"
     assert summary["windows"] == 6
     assert summary["episodes"]["post"] > 0
@@ -85,46 +102,41 @@ def test_a_whole_run_is_done_and_says_so_on_stdout_as_json(undisturbed):
 
 
 def test_running_again_computes_nothing(scenario, undisturbed):
-    home, summary, _ = undisturbed
+    home, summary = undisturbed
     before = {p: p.stat().st_mtime_ns for p in (home / "windows").rglob("*") if p.is_file()}
     again = finish(start(scenario, home))
     assert again["run"] == summary["run"]
     assert {p: p.stat().st_mtime_ns for p in (home / "windows").rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize("after", [0, 2, 4])
-def test_a_run_killed_at_any_moment_goes_on_from_its_last_whole_window(scenario, undisturbed, tmp_path, after):
-    reference, summary, seconds = undisturbed
+@pytest.mark.parametrize(
+    ("windows", "change"),
+    [
+        pytest.param(0, 50, id="while the first window is written"),
+        pytest.param(2, 28, id="while a window is computed"),
+        pytest.param(4, 77, id="when a window is there and the ledger does not say so"),
+    ],
+)
+def test_a_run_killed_at_any_moment_goes_on_from_its_last_whole_window(scenario, undisturbed, tmp_path, windows, change):
+    reference, summary = undisturbed
     home = tmp_path / ".simflow"
-    process = start(scenario, home)
-    if after:
-        wait_for(home, after, process)
-    pause = random.random() * seconds / 8
-    time.sleep(pause)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    finish(start(scenario, home, (signal.SIGKILL, windows, change)), expect=-signal.SIGKILL)
+    assert committed(home) == windows
     kept = {p: p.stat().st_mtime_ns for p in (home / "windows").rglob("*.parquet")}
     again = finish(start(scenario, home))
     assert again["state"] == "done"
     assert again["episodes"] == summary["episodes"]
-    assert {p: p.stat().st_mtime_ns for p in kept} == kept, (
-        f"a committed window was written again (killed {pause:.2f} s after window {after})"
-    )
-    assert content(home) == content(reference), f"killed {pause:.2f} s after window {after}"
+    assert {p: p.stat().st_mtime_ns for p in kept} == kept, "a committed window was written again"
+    assert content(home) == content(reference)
 
 
 def test_interrupting_a_run_leaves_a_state_that_can_be_resumed(scenario, undisturbed, tmp_path):
-    reference, _, _ = undisturbed
+    reference, _ = undisturbed
     home = tmp_path / ".simflow"
-    process = start(scenario, home)
-    wait_for(home, 1, process)
-    os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err[-3000:]
-    assert "Traceback" not in err
+    finish(start(scenario, home, (signal.SIGINT, 1, 28)), expect=130)
     progress = find_run(home, "small-tariff").progress()
     assert progress is not None
     assert progress.state == "stopped"
-    assert 1 <= committed(home) < 6
+    assert committed(home) == 1
     finish(start(scenario, home))
     assert content(home) == content(reference)
