@@ -122,3 +122,16 @@ def test_only_the_beginning_of_an_endless_text_is_read():
     text = "I support the tariff. " * 400
     (finding,) = BuiltinExtractor(cell()).extract([post(text)]).findings
     assert finding == BuiltinExtractor(cell()).extract([post(text + "I hate the tariff. " * 100_000)]).findings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "quote"),
+    [
+        ("I like the water tariff, it is a good plan.", 1, "like"),
+        ("Re the water tariff: it looks like a step backwards. It hits those who have least.", -1, "step backwards"),
+    ],
+)
+def test_words_that_speak_for_the_other_side_are_no_evidence(text, sign, quote):
+    found = read(post(text))["opinion", "water tariff"]
+    assert (found.value > 0) - (found.value < 0) == sign
+    assert found.quote == quote

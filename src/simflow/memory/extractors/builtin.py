@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,14 +40,14 @@ _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…\n]*")
 
 
 class Judgement(NamedTuple):
-    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; the words it rests on; whether there was any cue at all.
+    """Probabilities of -1, 0, +1; how strongly it is put, 0..1; words of the text that speak for each; whether there was any cue at all.
 
     known: knowledge of the setting stands behind it (a camp's word, a long answer), not the sentence alone.
     """
 
     odds: npt.NDArray[np.float64]
     strength: float
-    quote: str | None
+    quotes: Mapping[int, str]
     heard: bool
     known: bool = False
 
@@ -108,14 +108,14 @@ class BuiltinExtractor:
             return self._opinions(passage, stances)
         topic = next(iter(named), None)
         # Praise and blame tell two stances apart only where both are on the same topic.
-        blank = Judgement(_EVEN, 0.5, None, heard=False)
+        blank = Judgement(_EVEN, 0.5, {}, heard=False)
         own = blank if topic is None else self.stance(features.body(named[topic], self._names[topic]), lexicon, topic)
         parent = blank if topic is None else self.stance(passage.parent_text or "", lexicon, topic)
         said = self.answer(passage.text, lexicon)
         if self.sure and not _addressed(passage):
             said = blank  # to somebody else who is in the conversation
-        elif len(passage.text.split()) >= LONG and (said.quote is None or said.label < 0):
-            said = Judgement(np.array([ARGUES, (1 - ARGUES) / 2, (1 - ARGUES) / 2]), 0.5, None, heard=True, known=True)
+        elif len(passage.text.split()) >= LONG and (not said.quotes or said.label < 0):
+            said = Judgement(np.array([ARGUES, (1 - ARGUES) / 2, (1 - ARGUES) / 2]), 0.5, {}, heard=True, known=True)
             own = parent = blank
         relation, reply = model.joint(own.odds, said.odds, parent.odds, (own.value, parent.value))
         about = None if topic is None else self.topics[topic].name
@@ -147,7 +147,7 @@ class BuiltinExtractor:
             lead = abs(favour - against)
             if lead >= (BANNER if self.sure else 1):
                 sure, label = next(s for least, s in CAMP if lead >= least), 1 if favour > against else -1
-                return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, None, heard=True, known=True)
+                return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, {}, heard=True, known=True)
         reading = features.stance(text, lexicon, () if topic is None else self._names[topic], self.model.phrases[lexicon.code])
         strong = reading.numbers[3] + reading.numbers[4] > 0
         return self._judge("stance", reading, strong=strong)
@@ -160,12 +160,12 @@ class BuiltinExtractor:
         # Without a topic an answer is believed where a known word of answer says so, and clearly: most talk answers nothing.
         if not said.heard or (topic is not None or not self.sure):
             return said.heard
-        return said.known or (said.sure >= PLAIN and said.quote is not None)
+        return said.known or (said.sure >= PLAIN and bool(said.quotes))
 
     def _judge(self, part: str, reading: features.Reading, *, strong: bool) -> Judgement:
         heard = reading.heard
         odds = self.model.probabilities(part, reading.numbers) if heard else _EVEN
-        return Judgement(odds, 0.8 if strong else 0.5, reading.quote, heard)
+        return Judgement(odds, 0.8 if strong else 0.5, reading.quotes, heard)
 
     def _opinions(self, passage: Passage, stances: dict[int, Judgement]) -> list[Finding]:
         if "opinion" not in self.declared:
@@ -185,7 +185,10 @@ class BuiltinExtractor:
         if not judged.heard or judged.sure < self.sure:
             return []
         value = judged.label * judged.strength
-        quote = judged.quote if judged.quote and judged.quote in passage.text else None
+        # Words that speak for the other side are no evidence for this one: then the text as a whole is.
+        quote = judged.quotes.get(judged.label)
+        if quote is not None and quote not in passage.text:
+            quote = None
         return [Finding(passage.episode, kind, passage.actor, on_agent, on_topic, about, value, judged.sure, quote)]
 
     def _topics(self, passage: Passage) -> dict[int, str]:

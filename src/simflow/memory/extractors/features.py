@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,10 +45,10 @@ a clause of up to four words. Elsewhere "no", "same" and "true" mean something e
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The numbers of one text, the cue that says most as words of the text (None if it cannot be quoted), and whether there was any cue."""
+    """The numbers of one text; of each side (-1, 0, +1) the cue that says most, as words of the text; and whether there was any cue."""
 
     numbers: Vector
-    quote: str | None
+    quotes: Mapping[int, str]
     heard: bool
 
 
@@ -84,7 +84,7 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases
     bare = _REFUSAL.sub(" ", _QUOTED.sub(lambda m: m.group() if len(m.group()) < 40 else " ", text))
     skip = lexicon.fillers | {stem(w) for name in topic for w, _, _ in words(name)}
     numbers = dict.fromkeys(STANCE, 0.0)
-    best: tuple[float, str] | None = None
+    best: dict[int, tuple[float, str]] = {}
     for part, conceded in clauses(bare, lexicon):
         tokens = [t for t in words(part) if stem(t[0]) not in skip]
         stems = [stem(w) for w, _, _ in tokens]
@@ -104,8 +104,9 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases
             else:
                 numbers["last judgement"] = cue.value
             worth = (2.0 if cue.table == "position" else 1.0) + abs(cue.value)
-            if best is None or worth > best[0]:
-                best = (worth, part[tokens[cue.begin][1] : tokens[cue.end - 1][2]])
+            sign = (cue.value > 0) - (cue.value < 0)
+            if worth > best.get(sign, (0.0, ""))[0]:
+                best[sign] = (worth, part[tokens[cue.begin][1] : tokens[cue.end - 1][2]])
         numbers["soft"] += any(w in lexicon.softeners for w in stems)
         if conceded:
             continue
@@ -125,8 +126,8 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases
         numbers[f"bayes {side}"], numbers[f"bayes last {side}"] = bayes[at] / 3, last[at] / 3
         numbers[f"like {side}"] = 2 * likes[at]
     vector = np.array([numbers[name] for name in STANCE])
-    heard = heard_like >= LIKE or best is not None or numbers["irony"] > 0 or numbers["conceded for"] + numbers["conceded against"] > 0
-    return Reading(np.clip(vector, -3, 3), None if best is None or best[1] not in text else best[1], heard)
+    heard = heard_like >= LIKE or bool(best) or numbers["irony"] > 0 or numbers["conceded for"] + numbers["conceded against"] > 0
+    return Reading(np.clip(vector, -3, 3), {sign: said for sign, (_, said) in best.items() if said in text}, heard)
 
 
 def _pieces(part: str, skip: frozenset[str] | set[str], joints: frozenset[Phrase]) -> list[tuple[str, ...]]:
@@ -144,7 +145,7 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
     """Numbers of `ANSWER` for a reply or a quote. Agreement is said first: only the first sentence counts, and the second after a word or two."""
     bare = _ADDRESSED.sub("", _CITED.sub("", text))
     numbers = dict.fromkeys(ANSWER, 0.0)
-    quote: str | None = None
+    quotes: dict[int, str] = {}
     book = wording.load(lexicon.code, "answer", more)
     opening = _opening(bare, lexicon)
     spoken = tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers)
@@ -162,15 +163,15 @@ def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
             numbers[side] += 1
             if at == 0:
                 numbers[f"first {side}"] += 1
-            if quote is None:
-                quote = part[tokens[cue.begin][1] : tokens[cue.end - 1][2]]
+            quotes.setdefault(_SIGN[side], part[tokens[cue.begin][1] : tokens[cue.end - 1][2]])
         if at == 1 and lexicon.starts(stems, lexicon.contrasts):
             numbers["contrast"] = 1.0
     numbers["clash"] = min(numbers["agree"], numbers["disagree"])
     numbers["asks"] = float("?" in text)
     numbers["short"] = float(len(text) < 60)
     vector = np.array([numbers[name] for name in ANSWER])
-    return Reading(np.clip(vector, -3, 3), quote if quote is None or quote in text else None, quote is not None or sounds.like >= LIKE)
+    heard = bool(quotes) or sounds.like >= LIKE
+    return Reading(np.clip(vector, -3, 3), {sign: said for sign, said in quotes.items() if said in text}, heard)
 
 
 def body(text: str, topic: Sequence[str] = ()) -> str:
@@ -206,6 +207,9 @@ def _stands(part: str, tokens: Sequence[tuple[str, int, int]], cue: Cue) -> bool
 def _breaks(part: str, tokens: Sequence[tuple[str, int, int]]) -> list[int]:
     # Places of the words that stand behind a comma.
     return [at for at in range(1, len(tokens)) if "," in part[tokens[at - 1][2] : tokens[at][1]]]
+
+
+_SIGN = {"disagree": -1, "mixed": 0, "agree": 1}
 
 
 def _side(cue: Cue) -> str:
