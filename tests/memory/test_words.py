@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from simflow.memory.history import History, segment
 from simflow.memory.lexical import K1, B, hashed, rate, terms
+from simflow.memory.recall import Scope, episode_arm
 from simflow.memory.topics import Gazetteer
-from simflow.plan import Topic
+from simflow.plan import Memory, Topic
 
 SAID = st.lists(st.sampled_from(["leaks", "pipes", "bills", "buses", "night", "council", "the", "of"]), max_size=12).map(" ".join)
 
@@ -89,3 +90,33 @@ def test_words_do_not_pass_over_what_was_not_witnessed(view):
     seen = set(view.witness.seen(0).before(150).tolist())
     block = view.recall("ann0", 150, "I oppose trains, think of garden budget summer mayor")
     assert set(block.episodes) <= seen
+
+
+def told(texts, about, topics=(), of=()):
+    """Rows of a history that the arm of episodes tells, best first. of: (row, topic)."""
+    size = len(texts)
+    keys, zeros = np.arange(size, dtype=np.int64), np.zeros(size, np.int32)
+    pairs = np.array(of, np.int64).reshape(-1, 2)
+    part = segment(keys, keys.astype(np.int32), zeros, zeros, np.ones((size, 4), np.float32) / 2, topics=pairs, words=hashed(texts))
+    settings = Memory(mode="hybrid", top=size, half_life=1e9)
+    scope = Scope(size, None, np.arange(size, dtype=np.int64))
+    lines = episode_arm(History([part]), np.ones(4, np.float32) / 2, about, scope, settings, str, lambda row: texts[row], topics=topics)
+    return [line.episode for line in lines]
+
+
+def test_a_sentence_that_several_say_word_for_word_tells_nothing_apart():
+    opener = "I walked along the river this morning and thought about everything."
+    texts = [
+        f"{opener} Buses should run at night.",
+        "Old pipes burst in winter.",
+        f"{opener} My cat is ill.",
+        *(f"Number {n} of many." for n in range(9)),
+    ]
+    about = f'@ann wrote: "{opener} The pipes of this town are old." You are about to answer.'
+    assert told(texts, about)[0] == 1
+
+
+def test_what_is_on_the_situations_topic_comes_first():
+    texts = ["The council met on Monday.", "The council met on Tuesday.", "Nobody came."]
+    assert told(texts, "What did the council say?")[-1] == 2
+    assert told(texts, "What did the council say?", topics=[7], of=[(2, 7)])[0] == 2

@@ -157,7 +157,9 @@ class MemoryView:
         if settings.mode == "hybrid" and self.cell.replay is not None:
             told += self._conversation(about, scope, settings)
         elif settings.mode != "graph":
-            told += recall.episode_arm(self.history, self._embed(about), about, scope, settings, self._tell, self._said, told=told)
+            told += recall.episode_arm(
+                self.history, self._embed(about), about, scope, settings, self._tell, self._said, topics=topics, told=told
+            )
         if settings.mode != "vectors":
             told += recall.scan_arm(self.history, topics, scope, settings, self._tell, current=read.current, told=told)
             seen = None if settings.scope == "world" else self._knowledge(who).before(now)

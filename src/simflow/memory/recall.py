@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simflow.memory import lexical
 from simflow.memory.budget import Line
+from simflow.memory.fusion import standard
 from simflow.memory.history import History
 from simflow.plan import Memory
 
@@ -19,9 +20,15 @@ SCAN_SHARE = 0.32
 
 DEPTH = 4096
 """Rows that are compared word by word, the newest of a scope."""
+MEANING, ON_TOPIC = 0.3, 2.0
+"""Weight of meaning against words, and what an episode on the situation's topics has over another, in standard deviations of the candidates."""
+PHRASE = 2
+"""Episodes that say a sentence of the situation word for word, from which on it is a phrase that tells nothing apart."""
 _QUOTED = 4  # more candidates than wanted, for what the situation quotes
 _QUOTE = 3  # words of something that is quoted and not just a word of the situation
 _THEIRS = 2  # newest words of those whom the situation names
+
+_END = re.compile(r"(?<=[.!?…])[\"'»”]*\s+|: \"")
 
 Tell = Callable[[int], str]
 
@@ -56,24 +63,42 @@ def episode_arm(
     tell: Tell,
     said: Tell,
     *,
+    topics: Sequence[int] = (),
     told: Sequence[Line] = (),
 ) -> list[Line]:
-    """The episodes nearest to the situation in meaning and, unless the mode is `vectors`, in words: both weighted by recency, taking turns.
+    """The episodes nearest to the situation in meaning and, unless the mode is `vectors`, in words, both weighted by recency.
 
-    tell, said: the sentence of a History row, and what was said in it. What the situation itself quotes is no memory, and what was said twice
-    is told once, also if other lines have `told` it.
+    tell, said: the sentence of a History row, and what was said in it. topics: those of the situation; what is on them comes first. What the
+    situation itself quotes is no memory, and what was said twice is told once, also if other lines have `told` it.
     """
-    before = [int(line.order[0]) for line in told]
-    fresh = _Fresh(about, said, before)
+    fresh = _Fresh(about, said, [int(line.order[0]) for line in told])
     if memory.mode == "vectors":
         chosen = _nearest(history, query, scope, memory, fresh, memory.top)
         return [_line("episode", history, row, score, tell) for row, score in chosen]
-    meaning = [row for row, _ in _nearest(history, query, scope, memory, _Fresh(about, said, before), 2 * memory.top)]
-    words = [row for row in _worded(history, about, scope, memory) if fresh.is_new(row)]
     rows: list[int] = []
-    for pair in itertools.zip_longest(meaning, words):
-        rows += [row for row in pair if row is not None and len(rows) < 2 * memory.top and fresh.take(row)]
-    return [_line("episode", history, row, 1 - place / (len(rows) + 1), tell) for place, row in enumerate(rows[: 2 * memory.top])]
+    for row in _fused(history, query, about, scope, memory, said, topics):
+        if len(rows) < 2 * memory.top and fresh.take(row):
+            rows.append(row)
+    return [_line("episode", history, row, 1 - place / (len(rows) + 1), tell) for place, row in enumerate(rows)]
+
+
+def _fused(
+    history: History, query: npt.NDArray[np.float32], about: str, scope: Scope, memory: Memory, said: Tell, topics: Sequence[int]
+) -> list[int]:
+    # The best of either arm are the candidates; each is then judged by both, in standard deviations of all candidates.
+    hits = history.search(query, now=scope.now, half_life=memory.half_life, top=4 * memory.top, rows=within(history, scope))
+    rows, words = _worded(history, about, scope, memory, said)
+    best = np.lexsort((-rows, -words))[: 8 * memory.top]
+    found = np.union1d(hits.rows[hits.scores > 0], rows[best[words[best] > 0]]).astype(np.int64)
+    if not len(found):
+        return []
+    at = np.minimum(np.searchsorted(rows, found), len(rows) - 1)
+    worded = np.where(rows[at] == found, words[at], 0.0)
+    meant = history.score(found, query.astype(np.float64), scope.now, memory.half_life)
+    total = MEANING * standard(meant) + (1 - MEANING) * standard(worded)
+    if topics:
+        total = total + ON_TOPIC * np.isin(found, history.topic_rows(topics, history.before(scope.now)))
+    return [int(row) for row in found[np.lexsort((-found, -total))]]
 
 
 def _nearest(
@@ -90,14 +115,25 @@ def _nearest(
         top *= 2
 
 
-def _worded(history: History, about: str, scope: Scope, memory: Memory) -> list[int]:
+def _worded(
+    history: History, about: str, scope: Scope, memory: Memory, said: Tell
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     # Among the newest rows only, so that the cost does not grow with history; what is older has faded.
     rows, stop = within(history, scope), history.before(scope.now)
     rows = np.arange(max(stop - DEPTH, 0), stop, dtype=np.int64) if rows is None else rows[: np.searchsorted(rows, stop)][-DEPTH:]
-    scores = lexical.rate(about, len(rows), *history.said(rows))
-    scores *= 0.5 ** ((scope.now - history.tick[rows]) / memory.half_life)
-    best = np.lexsort((-rows, -scores))[: 8 * memory.top]
-    return [int(r) for r in rows[best[scores[best] > 0]]]
+    spoken = history.said(rows)
+    scores = lexical.rate(about, len(rows), *spoken)
+    best = np.argsort(-scores, kind="stable")[: 8 * memory.top]
+    others = [frozenset(_sentences(said(int(row)))) for row in rows[best]]
+    own = _sentences(about)
+    telling = [s for s in own if sum(s in other for other in others) < PHRASE]
+    if 0 < len(telling) < len(own):
+        scores = lexical.rate(" ".join(telling), len(rows), *spoken)
+    return rows, scores * 0.5 ** ((scope.now - history.tick[rows]) / memory.half_life)
+
+
+def _sentences(text: str) -> list[str]:
+    return [s.strip(' "') for s in _END.split(text.casefold()) if s.strip(' "')]
 
 
 class _Fresh:
