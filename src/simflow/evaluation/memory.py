@@ -233,10 +233,11 @@ def _verdict(results: Sequence[Result], arms: dict[str, Any]) -> dict[str, Any]:
     failing = 1 - sum(scores["vectors"]) / n
     p = _binomial(gained, lost)
     earns = gained > lost and p < 0.05 and (gained - lost) / n >= 0.02
+    chance = f"= {p:.2g}" if p else "< 1e-300"
     more = arms["hybrid"]["tokens"] - arms["vectors"]["tokens"]
     says = (
         f"The graph {'earns' if earns else 'does not earn'} its cost here: of {n} relational questions vectors alone fail {failing:.0%}; "
-        f"with the graph {gained} are better and {lost} worse (p = {p:.2g}), for {more:+.0f} tokens and "
+        f"with the graph {gained} are better and {lost} worse (p {chance}), for {more:+.0f} tokens and "
         f"{arms['hybrid']['cpu_ms'] - arms['vectors']['cpu_ms']:+.1f} ms of CPU a turn."
     )
     return {
