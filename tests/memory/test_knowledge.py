@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simflow.episode import EDGES
@@ -43,7 +43,15 @@ def test_a_viewer_believes_what_follows_from_what_it_witnessed_alone(rows, seen,
     assert _ordered(found) == _ordered(graph(usable).facts(about, **asked))
 
 
+FIRST = [
+    Claim(0, "attitude", 0, 1, None, None, -0.8, 0.4, 1, 1, 0, None, "x"),
+    Claim(1, "opinion", 1, None, "water", None, -0.8, 0.4, 0, 0, 0, None, "x"),
+]
+
+
 @given(rows=histories(), until=st.integers(0, 35), about=st.lists(st.integers(0, PEOPLE - 1), max_size=2))
+@example(rows=FIRST, until=1, about=[0])
+@example(rows=FIRST[::-1], until=1, about=[0])
 def test_what_comes_later_changes_nothing_that_is_believed_now(rows, until, about):
     whole, early = graph(rows), graph([r for r in rows if r.tick < until])
     assert _ordered(whole.facts(about, hops=3, until=until)) == _ordered(early.facts(about, hops=3, until=until))

@@ -286,8 +286,8 @@ class Graph:
         # As the last of a slot's claims in order of time: what comes later has no part in it.
         if not len(self._slot_tick):
             return np.full(len(slots), -1, np.int64)
-        last = np.maximum(np.searchsorted(self._slot_tick, slots * _ALL + until) - 1, 0)
-        return np.where(self._slot_tick[last] // _ALL == slots, self._slot_tick[last] % _ALL, -1)
+        last = np.searchsorted(self._slot_tick, slots * _ALL + until) - 1
+        return np.where((last >= 0) & (self._slot_tick[last] // _ALL == slots), self._slot_tick[last] % _ALL, -1)
 
     def _edge(self, slot: int, episode: int) -> int | None:
         if not self._edge_key:
