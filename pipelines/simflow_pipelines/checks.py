@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from simflow.store import RunData
 
 _Group = Literal["checks", "patterns"]
+_GROUPS: dict[_Group, bool] = {"checks": True, "patterns": False}
+"""A scenario's own checks -> whether they block."""
 ANSWERS = ("reply", "repost", "quote", "message", "group", "like", "dislike", "report")
 HOMOGENEOUS, DRIFT, EXTRACTION_ERRORS = 0.5, 0.3, 0.05
 """Warnings: share of repeated texts above, change of a mean stance above, share of failed extractions above."""
@@ -60,8 +62,7 @@ def check_specs(plan: Plan, keys: dict[str, dg.AssetKey]) -> list[dg.AssetCheckS
         for name, (asset, blocking, about) in CHECKS.items()
     ]
     cell = plan.cells[0]
-    groups: tuple[tuple[_Group, bool], ...] = (("checks", True), ("patterns", False))
-    for group, blocking in groups:
+    for group, blocking in _GROUPS.items():
         for name, check in zip(scenario_checks(cell, group), getattr(cell, group), strict=True):
             wanted = ", ".join(
                 f"{k.replace('_', ' ')} {v:g}" if isinstance(v, float) else f"{k.replace('_', ' ')} {v}" for k, v in check.args.items()
@@ -96,8 +97,7 @@ def judge(run: RunData, number: int) -> list[Verdict]:
     """All checks on window `number`, which is the newest that is read; the scenario's own ones once its last window is there."""
     found = [*_episodes(run, number), *_edges(run, number), *_snapshot(run, number)]
     if number + 1 == len(run.cell.windows):
-        groups: tuple[_Group, ...] = ("checks", "patterns")
-        for group in groups:
+        for group in _GROUPS:
             said = scenario_verdicts(run, getattr(run.cell, group))
             found += [Verdict(n, passed, words) for n, (_, passed, words) in zip(scenario_checks(run.cell, group), said, strict=True)]
     return found

@@ -112,9 +112,8 @@ def _arm(name: str) -> tuple[Cell, list[RunRecord]]:
     from simflow.runs import find_arm, home
     from simflow.scenario import load
 
-    if Path(name).suffix in {".yaml", ".yml"} and Path(name).is_file():
-        return load(name).cells[0], []
-    if Path(name).suffix in {".yaml", ".yml"} and not Path(name).parent.joinpath("progress.json").exists() and "/" in name:
+    path = Path(name)
+    if path.suffix in {".yaml", ".yml"} and (path.is_file() or ("/" in name and not (path.parent / "progress.json").exists())):
         return load(name).cells[0], []
     records = find_arm(home(), name)
     stored = records[0].about().get("cell")

@@ -105,7 +105,10 @@ def show_study(runs: Sequence[RunData], console: Console) -> None:
     table = _table(f"{len(runs)} cells of {runs[0].record.scenario}", "cell", "", "episodes", "edges in force", "superseded", *topics)
     for run in runs:
         about = summary(run)
-        believed = {topic: [v for (_, name), v in _believed(run, run.end).items() if name == topic] for topic in topics}
+        believed: dict[str, list[float]] = {topic: [] for topic in topics}
+        for (_, topic), value in _believed(run, run.end).items():
+            if topic in believed:  # declared entities are believed things too
+                believed[topic].append(value)
         table.add_row(
             run.cell.name,
             Text(str(about["state"]), style=_colour(about["state"])),

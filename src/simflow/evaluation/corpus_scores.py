@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simflow.evaluation.corpus import Corpus, Question, Talk
+from simflow.llm import evenness
 from simflow.memory.fusion import ARMS, Conversation, Weights
 from simflow.memory.lexical import Lexicon, plain_terms
 from simflow.memory.vectors import embed_texts, readable
@@ -117,10 +117,7 @@ def _summary(rows: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any]:
     return whole
 
 
-def wilson(hits: float, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a share, in 0..1."""
-    if not n:
-        return 0.0, 1.0
-    p = hits / n
-    centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return round((centre - half) / (1 + z * z / n), 4), round((centre + half) / (1 + z * z / n), 4)
+def wilson(hits: float, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, in 0..1, to four places."""
+    low, high = evenness.wilson(hits, n)
+    return round(low, 4), round(high, 4)

@@ -62,8 +62,8 @@ def _cell(run: RunData) -> tuple[str, int]:
 
 def outcomes(of: Sequence[Pair]) -> Outcomes:
     """Compare arms. Raises BadInput if the runs have no window that ends at the same tick."""
-    stops = [{w.stop: w.number for w in run.windows} for pair in of for run in pair]
-    shared = set(stops[0]).intersection(*stops)
+    stops = [{w.stop for w in run.windows} for pair in of for run in pair]
+    shared = set.intersection(*stops)
     if not shared:
         raise BadInput("the runs have no window that ends at the same tick", hint="compare runs with the same `clock.window`")
     tick = max(shared)

@@ -38,7 +38,7 @@ class Evenness:
         return low > FLAT or high < -FLAT
 
 
-def wilson(hits: int, of: int) -> tuple[float, float]:
+def wilson(hits: float, of: int) -> tuple[float, float]:
     """95 % Wilson interval of a share."""
     if not of:
         return 0.0, 1.0

@@ -16,6 +16,7 @@ import rustworkx as rx
 
 from simflow.memory.claims import PARKED, Slot
 from simflow.memory.evidence import Segment, Statement, label_of, segments, strength, weight
+from simflow.memory.history import member
 from simflow.memory.knowledge import Knowledge
 
 WIDEST = 256
@@ -270,7 +271,7 @@ class Graph:
         frontier, met = about, set(about)
         for hop in range(hops):
             near = _distinct(np.concatenate([np.asarray(self.net.incident_edges(n), np.int64) for n in frontier] or [found[:0]]))
-            near = near[~_member(np.sort(found), near)]
+            near = near[~member(np.sort(found), near)]
             seen = usable(near)
             least = max(int(np.partition(seen, -widest)[-widest]), 0) if len(seen) > widest else 0
             near, seen = near[seen >= least], seen[seen >= least]
@@ -342,10 +343,3 @@ def _distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     new = np.ones(len(ordered), np.bool_)
     new[1:] = ordered[1:] != ordered[:-1]
     return ordered[new]
-
-
-def _member(ordered: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    if not len(ordered):
-        return np.zeros(len(wanted), np.bool_)
-    found: npt.NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)] == wanted
-    return found

@@ -209,6 +209,14 @@ class History:
         return np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
 
 
+def member(ordered: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which of `wanted` are in `ordered`, which is sorted and may be long."""
+    if not len(ordered):
+        return np.zeros(len(wanted), np.bool_)
+    found: npt.NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)] == wanted
+    return found
+
+
 def _rising(rows: npt.NDArray[np.int64]) -> bool:
     return bool((rows[1:] >= rows[:-1]).all())
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from simflow.memory import lexical
 from simflow.memory.budget import Line
 from simflow.memory.fusion import standard
-from simflow.memory.history import History
+from simflow.memory.history import History, member
 from simflow.plan import Memory
 
 SCAN_SHARE = 0.32
@@ -73,7 +73,7 @@ def episode_arm(
     """
     fresh = _Fresh(about, said, [int(line.order[0]) for line in told])
     if memory.mode == "vectors":
-        chosen = _nearest(history, query, scope, memory, fresh, memory.top)
+        chosen = _nearest(history, query, scope, memory, fresh)
         return [_line("episode", history, row, score, tell) for row, score in chosen]
     rows: list[int] = []
     for row in _fused(history, query, about, scope, memory, said, topics):
@@ -92,26 +92,25 @@ def _fused(
     found = np.union1d(hits.rows[hits.scores > 0], rows[best[words[best] > 0]]).astype(np.int64)
     if not len(found):
         return []
-    at = np.minimum(np.searchsorted(rows, found), len(rows) - 1)
-    worded = np.where(rows[at] == found, words[at], 0.0)
+    worded = np.zeros(len(found))
+    rated = member(rows, found)
+    worded[rated] = words[np.searchsorted(rows, found[rated])]
     meant = history.score(found, query.astype(np.float64), scope.now, memory.half_life)
     total = MEANING * standard(meant) + (1 - MEANING) * standard(worded)
     if topics:
-        total = total + ON_TOPIC * np.isin(found, history.topic_rows(topics, history.before(scope.now)))
+        total = total + ON_TOPIC * member(history.topic_rows(topics, history.before(scope.now)), found)
     return [int(row) for row in found[np.lexsort((-found, -total))]]
 
 
-def _nearest(
-    history: History, query: npt.NDArray[np.float32], scope: Scope, memory: Memory, fresh: _Fresh, count: int
-) -> list[tuple[int, float]]:
+def _nearest(history: History, query: npt.NDArray[np.float32], scope: Scope, memory: Memory, fresh: _Fresh) -> list[tuple[int, float]]:
     # Exact: asked for more until enough of what comes out is worth telling.
-    rows, top = within(history, scope), count + _QUOTED
+    rows, top = within(history, scope), memory.top + _QUOTED
     while True:
         hits = history.search(query, now=scope.now, half_life=memory.half_life, top=top, rows=rows)
         fresh.forget()
         found = [(int(r), float(s)) for r, s in zip(hits.rows, hits.scores, strict=True) if s > 0 and fresh.take(int(r))]
-        if len(found) >= count or len(hits.rows) < top or hits.scores[-1] <= 0:
-            return found[:count]
+        if len(found) >= memory.top or len(hits.rows) < top or hits.scores[-1] <= 0:
+            return found[: memory.top]
         top *= 2
 
 
@@ -144,13 +143,10 @@ class _Fresh:
         self._told: frozenset[str | int] = frozenset(said(row) or row for row in told)
         self._taken = set(self._told)
 
-    def is_new(self, row: int) -> bool:
-        text = self._said(row)
-        return (text or row) not in self._taken and not (len(text.split()) >= _QUOTE and text in self._about)
-
     def take(self, row: int) -> bool:
-        new = self.is_new(row)
-        self._taken.add(self._said(row) or row)
+        text = self._said(row)
+        new = (text or row) not in self._taken and not (len(text.split()) >= _QUOTE and text in self._about)
+        self._taken.add(text or row)
         return new
 
     def forget(self) -> None:
@@ -208,7 +204,7 @@ def _newest(
         part = rows[max(stop - size, 0) : stop]
         stop, size = max(stop - size, 0), 2 * size
         if among is not None:
-            part = part[among[np.minimum(np.searchsorted(among, part), len(among) - 1)] == part] if len(among) else part[:0]
+            part = part[member(among, part)]
         chosen += part[keep(part)][::-1].tolist()
     return chosen[:count]
 

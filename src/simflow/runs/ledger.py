@@ -266,8 +266,10 @@ def find_arm(root: Path, name: str) -> list[RunRecord]:
     scenario, _, variant = name.partition("/")
     newest: dict[str, RunRecord] = {}
     for run in list_runs(root, scenario) if variant else []:
-        if run.cell not in newest and variant in {str(run.about().get("variant")), slug(str(run.about().get("variant")))}:
-            newest[run.cell] = run
+        if run.cell not in newest:
+            theirs = str(run.about().get("variant"))
+            if variant in {theirs, slug(theirs)}:
+                newest[run.cell] = run
     return list(newest.values()) or [find_run(root, name)]
 
 
