@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simflow.memory import tokens
-from simflow.memory.block import HEADINGS, build, section
+from simflow.memory.block import build, heading, section
 from simflow.memory.budget import Line, choose
 
 KINDS = ["persona", "relation", "episode", "scan"]
@@ -77,7 +77,7 @@ def test_the_block_says_how_much_was_left_out():
 
 
 def test_a_section_has_its_heading_and_an_empty_one_has_none():
-    assert section([line("relation", 1)], "relation") == f"## {HEADINGS['relation']}\n- word\n"
+    assert section([line("relation", 1)], "relation") == f"## {heading('relation')}\n- word\n"
     assert section([], "relation") == ""
     assert made([]).text == ""
 

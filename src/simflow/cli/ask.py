@@ -98,7 +98,9 @@ def _answers(view: MemoryView, cell: Cell, agent: int, at: int, topics: list[str
                 "agent": view.names.show(agent),
                 "topic": topic,
                 "label": None if fact is None else fact.label,
-                "answer": f"{view.names.show(agent)} has said nothing on {topic}." if fact is None else f"{tell(cell, view.names, fact)}.",
+                "answer": view.words.say("belief.silent", of=view.names.show(agent), topic=view.words.say("topic", topic=topic))
+                if fact is None
+                else f"{tell(cell, view.names, fact)}.",
                 "last_words": None if fact is None else view.sentence(fact.evidence[-1]),
                 "evidence": [] if fact is None else [label(e) for e in fact.evidence],
             }

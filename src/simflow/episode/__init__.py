@@ -16,6 +16,7 @@ from simflow.episode.tables import (
     label,
     vectors_schema,
 )
+from simflow.episode.wording import Wording, wording
 
 __all__ = [
     "AGENTS",
@@ -28,9 +29,11 @@ __all__ = [
     "TEXT_KINDS",
     "TRUTH",
     "TURNS",
+    "Wording",
     "cut",
     "empty",
     "label",
     "sentence",
     "vectors_schema",
+    "wording",
 ]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from simflow.episode import TEXT_KINDS
+from simflow.episode import TEXT_KINDS, wording
 from simflow.memory.evidence import label_of
 from simflow.memory.witness import Witness
 from simflow.store import RunData
@@ -70,6 +70,7 @@ class Known:
     said: dict[tuple[int, int], list[Deal]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
+        self.words = wording(self.run.cell.language.code)
         columns = ["episode", "tick", "ordinal", "actor", "kind", "target", "parent", "text", "sentence"]
         table = self.run.table("episodes", columns=columns)
         self.episodes: dict[int, dict[str, Any]] = {row["episode"]: row for row in table.to_pylist()}

@@ -7,16 +7,15 @@ whether memory brought it, not whether somebody understands it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simflow.episode import Wording
 from simflow.evaluation.questions import TAIL, Known, Question
 from simflow.memory.block import Block
-from simflow.memory.relations import ATTITUDES, past_of, verbs_of
+from simflow.memory.relations import past_of, verbs_of
 
-_TIMES = re.compile(r"\((?:(?P<n>\d+) times(?:, last)?|once) at tick (?P<tick>\d+)\)")
-_SINCE = re.compile(r"since tick (\d+)")
-_BEFORE = re.compile(r"; (?P<verb>.+?) (?:it|them) from tick (?P<low>\d+) until tick (?P<high>\d+)$")
-_MOVED = re.compile(r"^@(\S+) has moved (\d+) (?:person|people) about")
+_NUMBER, _N, _LAST = r"(\d+)", r"(?P<n>\d+)", r"(?P<last>\d+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,15 @@ def answer(question: Question, block: Block, known: Known) -> int | None:
 def leaders(block: Block, known: Known) -> tuple[int, ...]:
     """Agents that a block names as having moved others, in its order; without such lines, the authors of its episodes."""
     agents = {identity: agent for agent, identity in known.ids.items()}
-    named = [
-        agents[m.group(1)] for line in block.lines if line.kind == "relation" and (m := _MOVED.match(line.text)) and m.group(1) in agents
+    anything = {"times": ".*", "topic": ".*"}
+    told = [
+        leader
+        for people in known.words.patterns("fact.people", n=_NUMBER)
+        for leader in known.words.patterns("fact.leader", agent=r"@(?P<agent>\S+)", people=people.pattern, **anything)
     ]
+    lines = [line.text for line in block.lines if line.kind == "relation"]
+    found = [m["agent"] for text in lines for pattern in told if (m := pattern.match(text))]
+    named = [agents[identity] for identity in found if identity in agents]
     if named:
         return tuple(dict.fromkeys(named))[:5]
     authors = [known.episodes[line.episode]["actor"] for line in block.lines if line.episode is not None and line.episode in known.episodes]
@@ -71,22 +76,64 @@ def claims_pair(block: Block, known: Known, people: tuple[int, ...]) -> bool:
 
 
 def _fact(question: Question, text: str, known: Known) -> Told | None:
-    people = question.people
-    if len(people) == 1:
-        topic = known.run.cell.topics[question.topic or 0].name
-        verbs = verbs_of(known.run.cell, topic)
-        head = {f"@{known.ids[people[0]]} {verb} {topic}": sign for sign, verb in zip((-1, 0, 1), verbs, strict=True)}
-    else:
-        verbs = ATTITUDES
-        head = {f"@{known.ids[people[0]]} {verb} @{known.ids[people[1]]}": sign for sign, verb in zip((-1, 0, 1), verbs, strict=True)}
-    match = next((sign for start, sign in head.items() if text.startswith(start) and not text[len(start) : len(start) + 1].isalnum()), None)
-    if match is None:
+    people, words, cell = question.people, known.words, known.run.cell
+    topic = cell.topics[question.topic or 0].name if len(people) == 1 else None
+    of, on = f"@{known.ids[people[0]]}", f"@{known.ids[people[-1]]}" if topic is None else words.say("topic", topic=topic)
+    read = read_fact(words, text, of, verbs_of(cell, topic), on)
+    if read is None:
         return None
-    times, since, before = _TIMES.search(text), _SINCE.search(text), _BEFORE.search(text)
-    if question.at is not None and since and int(since.group(1)) > question.at:
+    if question.at is not None and read.since is not None and read.since > question.at:
         # In force only later: what its history says of the time asked about.
-        were = [past_of(verb, known.run.cell.language.code) for verb in verbs]
-        if before and int(before["low"]) <= question.at < int(before["high"]) and before["verb"] in were:
-            return Told(were.index(before["verb"]) - 1, int(before["high"]), 1)
+        before = read.before
+        return Told(before.label, before.stop, 1) if before and before.start <= question.at < before.stop else None
+    return Told(read.label, read.last, read.times)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What was so in ticks [start, stop)."""
+
+    label: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A fact as it was read: its label, since when, when it was last said and how often, what was so before."""
+
+    label: int
+    since: int | None
+    last: int
+    times: int
+    before: Past | None = None
+
+
+def read_fact(words: Wording, text: str, of: str, verbs: Sequence[str], on: str) -> Read | None:
+    """What `simflow.memory.relations.tell` wrote of `of` and `on`; None for a line on anything else.
+
+    of: `@id`. verbs: those of -1, 0 and +1. on: an `@id`, or a topic as it stands in a sentence.
+    """
+    heads = {words.say("fact.head", of=of, verb=verb, on=on): sign for sign, verb in zip((-1, 0, 1), verbs, strict=True)}
+    label = next((sign for head, sign in heads.items() if text.startswith(head) and not text[len(head) : len(head) + 1].isalnum()), None)
+    if label is None:
         return None
-    return Told(match, int(times["tick"]) if times else 0, int(times["n"] or 1) if times else 1)
+    since = _search(words, text, "fact.since", tick=_NUMBER)
+    seen = next((m for key in ("fact.once", "fact.times", "fact.times_last") if (m := _search(words, text, key, last=_LAST, n=_N))), None)
+    said = {} if seen is None else seen.groupdict()
+    last, times = int(said.get("last", 0)), int(said.get("n", 1))
+    return Read(label, int(since[1]) if since else None, last, times, _past(words, text, verbs, on))
+
+
+def _past(words: Wording, text: str, verbs: Sequence[str], on: str) -> Past | None:
+    were = [past_of(verb, words.code) for verb in verbs]
+    among = "|".join(re.escape(was) for was in sorted(were, key=len, reverse=True))
+    for key in ("fact.past_topic", "fact.past_agent"):
+        for pattern in words.patterns(key, was=f"(?P<was>{among})", on=re.escape(on), start=r"(?P<start>\d+)", stop=r"(?P<stop>\d+)"):
+            if found := re.search(f"{pattern.pattern}$", text):
+                return Past(were.index(found["was"]) - 1, int(found["start"]), int(found["stop"]))
+    return None
+
+
+def _search(words: Wording, text: str, key: str, **given: str) -> re.Match[str] | None:
+    return next((m for pattern in words.patterns(key, **given) if (m := pattern.search(text))), None)

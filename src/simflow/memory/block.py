@@ -6,16 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simflow.episode import label
+from simflow.episode import label, wording
 from simflow.memory import tokens
 from simflow.memory.budget import Dropped, Line, choose
 
-HEADINGS = {
-    "persona": "Who you are",
-    "relation": "What you know",
-    "episode": "What you remember",
-    "scan": "What is being said",
-}
+SECTIONS = ("persona", "relation", "episode", "scan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +71,22 @@ def build(
     about: str,
     reading: Mapping[str, object],
     total: int | None = None,
+    language: str | None = None,
 ) -> Block:
-    """Choose among `lines`, render, and measure the rendered text; lines of the least value go until it fits."""
+    """Choose among `lines`, render, and measure the rendered text; lines of the least value go until it fits.
+
+    language: of the headings, as `simflow.episode.wording` has them.
+    """
     room = sum(caps.values()) if total is None else total
-    overhead = {kind: tokens.count(f"## {heading}\n\n") for kind, heading in HEADINGS.items()}
+    overhead = {kind: tokens.count(f"## {heading(kind, language)}\n\n") for kind in SECTIONS}
     chosen = choose(lines, caps, overhead, total=room)
     kept, dropped = list(chosen.lines), list(chosen.dropped)
-    text = render(kept, dropped)
+    text = render(kept, dropped, language)
     while kept and (size := tokens.count(text)) > room:
         worst = min(kept, key=lambda line: (line.kind == "persona", line.value / max(line.tokens, 1)))
         kept.remove(worst)
         dropped.append(Dropped(worst, f"the whole block had {size} tokens, more than its {room}"))
-        text = render(kept, dropped)
+        text = render(kept, dropped, language)
     return Block(
         agent=agent,
         tick=tick,
@@ -98,26 +97,31 @@ def build(
         lines=tuple(kept),
         dropped=tuple(dropped),
         caps=dict(caps),
-        used={kind: tokens.count(section(kept, kind)) for kind in caps},
+        used={kind: tokens.count(section(kept, kind, language)) for kind in caps},
         reading=reading,
     )
 
 
-def render(lines: Sequence[Line], dropped: Sequence[Dropped] = ()) -> str:
+def render(lines: Sequence[Line], dropped: Sequence[Dropped] = (), language: str | None = None) -> str:
     """The block as Markdown: one section for each kind that has lines; a last line counts what was left out."""
-    parts = [text for kind in HEADINGS if (text := section(lines, kind))]
+    parts = [text for kind in SECTIONS if (text := section(lines, kind, language))]
     if dropped and parts:
-        parts.append(f"({len(dropped)} more left out)\n")
+        parts.append(wording(language).count("block.left_out", len(dropped)) + "\n")
     return "\n".join(parts)
 
 
-def section(lines: Sequence[Line], kind: str) -> str:
+def section(lines: Sequence[Line], kind: str, language: str | None = None) -> str:
     """One section with its heading; empty if there are no lines of the kind."""
     said = [line.text for line in lines if line.kind == kind]
     if not said:
         return ""
     body = said if kind == "persona" else [f"- {text}" for text in said]
-    return "\n".join([f"## {HEADINGS[kind]}", *body, ""])
+    return "\n".join([f"## {heading(kind, language)}", *body, ""])
+
+
+def heading(kind: str, language: str | None = None) -> str:
+    """What stands above a section."""
+    return wording(language).say(f"block.{kind}")
 
 
 def _plain(line: Line) -> dict[str, Any]:

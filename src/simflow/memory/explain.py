@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simflow.episode import label
+from simflow.episode import label, wording
 from simflow.memory import beliefs
 from simflow.memory import claims as claiming
 from simflow.memory.beliefs import Edge
 from simflow.memory.claims import Claim, Slot, standing
+from simflow.memory.relations import verbs_of
 from simflow.plan import Cell
 
 
@@ -146,27 +147,27 @@ def explain(record: Record, slot: Slot, as_of: int, known_at: int | None = None)
         outvoted=tuple(_source(c, episodes, as_of, record.cell.extract.evidence_half_life, "outvoted") for c in sorted(rest, key=_when)),
         waiting=_waiting(record, slot.of, known),
         half_life=record.cell.extract.evidence_half_life,
-        scale=("", "", "has moved") if slot.kind == "influence" else tuple(says(record.cell, slot, sign) for sign in (-1, 0, 1)),  # type: ignore[arg-type]
+        scale=("", "", says(record.cell, slot, 1))
+        if slot.kind == "influence"
+        else tuple(says(record.cell, slot, sign) for sign in (-1, 0, 1)),  # type: ignore[arg-type]
     )
 
 
 def says(cell: Cell, slot: Slot, sign: int) -> str:
     """The verb of a label on a slot, in the words of the scenario."""
-    if slot.kind == "influence":
-        return "has moved"
-    if slot.on_topic is not None:
-        topic = next((t for t in cell.subjects if t.name == slot.on_topic), None)
-        return (topic.scale if topic else ("opposes", "is unsure about", "supports"))[sign + 1]
-    return ("disagrees with", "is of two minds about", "agrees with")[sign + 1]
+    return wording(cell.language.code).say("belief.moved") if slot.kind == "influence" else verbs_of(cell, slot.on_topic)[sign + 1]
 
 
 def _belief(name: str, of: str, slot: Slot, now: Held | None, as_of: int, record: Record) -> str:
-    on = slot.on_topic or _handle(record, slot.on_agent)
-    about = f" about {slot.about}" if slot.about else ""
+    words = wording(record.cell.language.code)
+    on = words.say("topic", topic=slot.on_topic) if slot.on_topic else _handle(record, slot.on_agent)
+    about = words.say("fact.about", topic=words.say("topic", topic=slot.about)) if slot.about else ""
+    who = {"name": name, "of": of, "on": on, "about": about, "tick": as_of}
     if now is None:
-        return f"{name} (@{of}): nothing is known of {slot.kind} on {on}{about} at tick {as_of}."
-    times = f"one statement at tick {now.last_seen}" if now.count == 1 else f"{now.count} statements, the newest at tick {now.last_seen}"
-    return f"{name} (@{of}) {now.says} {on}{about} at tick {as_of}, since tick {now.valid_from}: {times}."
+        return words.say("belief.nothing", kind=words.kind(slot.kind), **who)
+    once = now.count == 1
+    times = words.say("belief.once", last=now.last_seen) if once else words.count("belief.times", now.count, last=now.last_seen)
+    return words.say("belief.says", verb=now.says, since=now.valid_from, times=times, **who)
 
 
 def counted(count: int, what: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simflow.episode import label
+from simflow.episode import label, wording
 from simflow.errors import BadInput, NotFound
 from simflow.memory import answers, beliefs, block, imported, recall, situation
 from simflow.memory import explain as explaining
@@ -56,6 +56,7 @@ class MemoryView:
             )
         self.run = run
         self.cell = run.cell
+        self.words = wording(self.cell.language.code)
         self.as_of = run.end if as_of is None else as_of
         self._given = embedder
         self._embed = lru_cache(maxsize=1024)(self._embed_now)
@@ -174,6 +175,7 @@ class MemoryView:
             tick=now,
             about=about,
             reading=reading,
+            language=self.words.code,
         )
 
     def reach(self, topic: int, since: int, until: int) -> dict[int, int]:
@@ -367,7 +369,8 @@ class MemoryView:
         return self.graph.knowledge(seen.episodes, seen.ticks)
 
     def _tell(self, row: int) -> str:
-        return self.sentence(int(self.history.episode[row]))
+        said = recall.flat(self.sentence(int(self.history.episode[row])))
+        return self.words.say("line", tick=int(self.history.tick[row]), sentence=said)
 
     def _said(self, row: int) -> str:
         return self._column(int(self.history.episode[row]), "text")

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from simflow.memory.budget import Line
 from simflow.memory.fusion import Conversation
 from simflow.memory.history import History
-from simflow.memory.recall import flat
 
 PAUSE = 360
 """Minutes of silence after which the same people begin another session."""
@@ -58,6 +57,5 @@ def lines(
     found = []
     for place, row in enumerate(rows[best].tolist()):
         tick, episode = int(history.tick[row]), int(history.episode[row])
-        text = f"tick {tick}: {flat(tell(row))}"
-        found.append(Line("episode", text, 1 - place / (top + 1), (float(row),), tick=tick, episode=episode, refs=(episode,)))
+        found.append(Line("episode", tell(row), 1 - place / (top + 1), (float(row),), tick=tick, episode=episode, refs=(episode,)))
     return found

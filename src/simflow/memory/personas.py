@@ -6,17 +6,17 @@ Derived twice: from edges, which are derived from episodes. Each state names the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simflow.episode import PERSONAS
+from simflow.episode import PERSONAS, Wording, wording
 from simflow.memory import beliefs, tokens
 from simflow.memory.beliefs import Edge
-from simflow.memory.relations import past_of
-from simflow.plan import Cell, Topic
+from simflow.memory.relations import past_of, verbs_of
+from simflow.plan import Cell
 
 _WARM = frozenset({"like", "repost", "follow", "unmute"})
 _COLD = frozenset({"dislike", "report", "unfollow", "mute"})
@@ -99,16 +99,19 @@ def _lines(
     kind = f", {agent['persona']}" if agent["persona"] else ""
     about = f" {agent['about'].rstrip('.')}." if agent["about"] else ""
     yield Line(f"{agent['name']} (@{agent['id']}){kind}.{about}")
+    words = wording(cell.language.code)
     for topic in cell.topics:
-        line = _stance(topic, cell.language.code, [e for e in edges if e.kind == "opinion" and e.on_topic == topic.name], as_of)
+        line = _stance(
+            words, topic.name, verbs_of(cell, topic.name), [e for e in edges if e.kind == "opinion" and e.on_topic == topic.name], as_of
+        )
         if line:
             yield line
-    yield _mood(acts)
+    yield _mood(words, acts)
     wishes = goals.get(agent["persona"] or "", ())
     if wishes:
-        yield Line(f"Wants: {'; '.join(wishes)}.")
+        yield Line(words.say("persona.wants", goals="; ".join(wishes)))
     towards = [e for e in edges if e.kind == "attitude" and e.on_agent is not None and e.holds(as_of)]
-    for sign, verb in ((1, "Sides with"), (-1, "Is at odds with")):
+    for sign, key in ((1, "persona.sides"), (-1, "persona.odds")):
         strongest = sorted((e for e in towards if e.label == sign), key=lambda e: (-e.weight, e.edge))
         people: dict[int, Edge] = {}
         for edge in strongest:
@@ -116,35 +119,37 @@ def _lines(
                 people.setdefault(edge.on_agent, edge)
         if people:
             names = ", ".join(f"@{ids.get(a, a)}" for a in people)
-            yield Line(f"{verb} {names}.", tuple(e for edge in people.values() for e in edge.evidence[-1:]))
+            yield Line(words.say(key, people=names), tuple(e for edge in people.values() for e in edge.evidence[-1:]))
     said = [a for a in acts if a["kind"] in _SPOKE and a["text"]]
     if said:
         last = max(said, key=lambda a: (a["tick"], a["ordinal"]))
-        yield Line(f'Last wrote at tick {last["tick"]}: "{tokens.cut(last["text"], 40)}"', (last["episode"],))
+        yield Line(words.say("persona.last", tick=last["tick"], words=tokens.cut(last["text"], 40)), (last["episode"],))
 
 
-def _stance(topic: Topic, language: str, edges: list[Edge], as_of: int) -> Line | None:
+def _stance(words: Wording, name: str, verbs: Sequence[str], edges: list[Edge], as_of: int) -> Line | None:
     now = next((e for e in edges if e.holds(as_of)), None)
     if now is None:
         return None
-    verb = topic.scale[now.label + 1]
-    times = "once" if now.count == 1 else f"{now.count} times"
-    text = f"{verb[:1].upper()}{verb[1:]} {topic.name} since tick {now.valid_from} (said {times}, last at {now.last_seen})"
+    verb, topic = verbs[now.label + 1], words.say("topic", topic=name)
+    once = now.count == 1
+    said = words.say("persona.once", last=now.last_seen) if once else words.count("persona.times", now.count, last=now.last_seen)
     before = max(
         (e for e in edges if e.valid_to is not None and e.valid_from < e.valid_to <= now.valid_from),
         key=lambda e: e.valid_from,
         default=None,
     )
-    cited = now.evidence[-_CITED:]
+    cited, past = now.evidence[-_CITED:], ""
     if before is not None:
-        text += f"; before, {past_of(topic.scale[before.label + 1], language)} it from tick {before.valid_from}"
+        was = past_of(verbs[before.label + 1], words.code)
+        past = words.say("persona.before", was=was, topic=topic, start=before.valid_from)
         cited = before.evidence[-1:] + cited
-    return Line(text + ".", cited)
+    text = words.say("persona.stance", verb=f"{verb[:1].upper()}{verb[1:]}", topic=topic, since=now.valid_from, said=said, before=past)
+    return Line(text, cited)
 
 
-def _mood(acts: list[dict[str, Any]]) -> Line:
+def _mood(words: Wording, acts: list[dict[str, Any]]) -> Line:
     if not acts:
-        return Line("Mood: quiet, did nothing lately.")
+        return Line(words.say("persona.quiet"))
     kinds = Counter(a["kind"] for a in acts)
     warm, cold = sum(kinds[k] for k in _WARM), sum(kinds[k] for k in _COLD)
     spoke = sum(kinds[k] for k in _SPOKE)
@@ -154,7 +159,9 @@ def _mood(acts: list[dict[str, Any]]) -> Line:
         share = cold / (warm + cold)
         mood = "irritated" if share > 0.5 else "tense" if share > 0.25 else "friendly"
     telling = sorted((a for a in acts if a["kind"] in _WARM | _COLD), key=lambda a: (a["tick"], a["ordinal"]))[-2:]
-    return Line(f"Mood: {mood}; lately {spoke} texts, {warm} friendly and {cold} unfriendly acts.", tuple(a["episode"] for a in telling))
+    counts = {"texts": spoke, "warm": warm, "cold": cold}
+    told = {name: words.count(f"persona.{name}", count) for name, count in counts.items()}
+    return Line(words.say("persona.mood", mood=words.say(f"persona.{mood}"), **told), tuple(a["episode"] for a in telling))
 
 
 def fit(drafts: Iterable[list[Line]], cap: int) -> list[tuple[str, int, tuple[int, ...]]]:

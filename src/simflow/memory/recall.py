@@ -28,7 +28,8 @@ _QUOTED = 4  # more candidates than wanted, for what the situation quotes
 _QUOTE = 3  # words of something that is quoted and not just a word of the situation
 _THEIRS = 2  # newest words of those whom the situation names
 
-_END = re.compile(r"(?<=[.!?…])[\"'»”]*\s+|: \"")
+_END = re.compile(r"(?<=[.!?…])[\"'»”]*\s+|: [\"«]")
+_QUOTES = ' "«»'
 
 Tell = Callable[[int], str]
 
@@ -68,7 +69,7 @@ def episode_arm(
 ) -> list[Line]:
     """The episodes nearest to the situation in meaning and, unless the mode is `vectors`, in words, both weighted by recency.
 
-    tell, said: the sentence of a History row, and what was said in it. topics: those of the situation; what is on them comes first. What the
+    tell, said: a History row as a line, and what was said in it. topics: those of the situation; what is on them comes first. What the
     situation itself quotes is no memory, and what was said twice is told once, also if other lines have `told` it.
     """
     fresh = _Fresh(about, said, [int(line.order[0]) for line in told])
@@ -132,7 +133,7 @@ def _worded(
 
 
 def _sentences(text: str) -> list[str]:
-    return [s.strip(' "') for s in _END.split(text.casefold()) if s.strip(' "')]
+    return [s.strip(_QUOTES) for s in _END.split(text.casefold()) if s.strip(_QUOTES)]
 
 
 class _Fresh:
@@ -237,7 +238,7 @@ def persona_lines(who: str, state: str | None, evidence: Sequence[int]) -> list[
 
 def _line(kind: str, history: History, row: int, value: float, tell: Callable[[int], str]) -> Line:
     tick, episode = int(history.tick[row]), int(history.episode[row])
-    return Line(kind, f"tick {tick}: {flat(tell(row))}", value, (float(row),), tick=tick, episode=episode, refs=(episode,))
+    return Line(kind, tell(row), value, (float(row),), tick=tick, episode=episode, refs=(episode,))
 
 
 def flat(text: str) -> str:

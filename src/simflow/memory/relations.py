@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
+from simflow.episode import Wording, wording
 from simflow.memory.budget import Line
+from simflow.memory.claims import Slot
 from simflow.memory.graph import Fact, Graph
 from simflow.memory.knowledge import Knowledge
 from simflow.memory.linking import Names
 from simflow.memory.situation import Situation
 from simflow.plan import Cell, Memory
 
-ATTITUDES = ("disagrees with", "is of two minds about", "agrees with")
 MOVED = re.compile(r"influen|persuad|convinc|moved|swayed|вплив|перекон", re.IGNORECASE)
 """Words by which a situation asks who moved whom, in four languages."""
 _LEADERS = 5
@@ -47,7 +48,7 @@ def graph_arm(
             topic, since = cell.subjects[number].name, read.since or 0
             readers = reach(number, since, until) if reach is not None and witnessed is None else {}
             ranked = graph.influence(topic, until=until, since=since, known_at=now, witnessed=witnessed, readers=readers)[:_LEADERS]
-            lines += [_leader(names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
+            lines += [_leader(cell, names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
     facts = graph.facts([*asked, viewer], hops=memory.hops, until=until, known_at=now, since=read.since, witnessed=witnessed)
     valued = sorted(
         ((_worth(f, set(asked), viewer, topics), f) for f in facts), key=lambda pair: (-pair[0], pair[1].slot.of, str(pair[1].slot))
@@ -71,29 +72,42 @@ def line(cell: Cell, names: Names, fact: Fact, value: float) -> Line:
 
 
 def tell(cell: Cell, names: Names, fact: Fact) -> str:
-    """A fact in words: what is so, since when, how well it is known, what was so before."""
-    slot = fact.slot
-    times = "once" if fact.count == 1 else f"{fact.count} times, last" if fact.last_seen != fact.since else f"{fact.count} times"
-    seen = f"({times} at tick {fact.last_seen})"
-    about = f" about {slot.about}" if slot.about else ""
+    """A fact in the words of the scenario's language: what is so, since when, how well it is known, what was so before."""
+    slot, words = fact.slot, wording(cell.language.code)
+    on = shown(words, names, slot)
+    about = words.say("fact.about", topic=words.say("topic", topic=slot.about)) if slot.about else ""
+    how = "fact.times_last" if fact.last_seen != fact.since else "fact.times"
+    once = fact.count == 1
+    seen = words.say("fact.once", last=fact.last_seen) if once else words.count(how, fact.count, last=fact.last_seen)
     if slot.kind == "influence":
-        return f"{names.show(slot.of)} has moved {names.show(slot.on_agent or 0)}{about} {seen}"
-    verbs = verbs_of(cell, slot.on_topic)
-    on = slot.on_topic if slot.on_topic is not None else names.show(slot.on_agent or 0)
-    what = "" if slot.kind in {"opinion", "attitude"} else f"{slot.kind}: "
-    past = ""
+        return words.say("fact.moved", of=names.show(slot.of), on=on, about=about, seen=seen)
+    verbs, past = verbs_of(cell, slot.on_topic), ""
     if fact.history:
         label, start, stop = fact.history[-1]
-        was = past_of(verbs[label + 1], cell.language.code)
-        past = f"; {was} {'it' if slot.on_topic else 'them'} from tick {start} until tick {stop}"
-    return f"{what}{names.show(slot.of)} {verbs[fact.label + 1]} {on}{about} since tick {fact.since} {seen}{past}"
+        was = past_of(verbs[label + 1], words.code)
+        past = words.say("fact.past_topic" if slot.on_topic else "fact.past_agent", was=was, on=on, start=start, stop=stop)
+    return words.say(
+        "fact.says",
+        kind="" if slot.kind in {"opinion", "attitude"} else words.say("fact.kind", kind=slot.kind),
+        head=words.say("fact.head", of=names.show(slot.of), verb=verbs[fact.label + 1], on=on),
+        about=about,
+        since=words.say("fact.since", tick=fact.since),
+        seen=seen,
+        past=past,
+    )
 
 
-def verbs_of(cell: Cell, topic: str | None) -> Sequence[str]:
+def shown(words: Wording, names: Names, slot: Slot) -> str:
+    """What a relation is on, as it stands in a sentence."""
+    return names.show(slot.on_agent or 0) if slot.on_topic is None else words.say("topic", topic=slot.on_topic)
+
+
+def verbs_of(cell: Cell, topic: str | None) -> tuple[str, str, str]:
     """The verbs of -1, 0 and +1 on a topic (None: towards an agent)."""
+    words = wording(cell.language.code)
     if topic is None:
-        return ATTITUDES
-    return next((t.scale for t in cell.subjects if t.name == topic), ("opposes", "is unsure about", "supports"))
+        return words.attitudes
+    return next((words.scale(t.scale) for t in cell.subjects if t.name == topic), words.verbs)
 
 
 _IRREGULAR = {"is": "was", "has": "had", "does": "did", "goes": "went", "says": "said", "thinks": "thought", "feels": "felt"} | {
@@ -109,9 +123,16 @@ def past_of(verb: str, language: str) -> str:
     return " ".join(part for part in (_IRREGULAR.get(head, head[:-1] + ("d" if head[-2:] == "es" else "ed")), rest) if part)
 
 
-def _leader(names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:
+def _leader(cell: Cell, names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:
     agent, _, people, evidence = row
-    text = f"{names.show(agent)} has moved {people} {'person' if people == 1 else 'people'} about {topic} ({len(evidence)} times)"
+    words = wording(cell.language.code)
+    text = words.say(
+        "fact.leader",
+        agent=names.show(agent),
+        people=words.count("fact.people", people),
+        topic=words.say("topic", topic=topic),
+        times=words.count("fact.leader_times", len(evidence)),
+    )
     return Line("relation", text, value, (-value, float(place)), refs=evidence[-3:])
 
 

@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from simflow.episode import wording
 from simflow.errors import BadInput
 from simflow.plan import Cell
 from simflow.ports import Embedder, Engine, Extractor, Remote
@@ -58,7 +59,7 @@ class Parts:
         return extractor
 
     def ids(self) -> dict[str, str]:
-        """Versions of all that computes a window, for its content address."""
+        """Versions of all that computes a window, for its content address; of the words around it too, where they are not English."""
         names = {"engine": self.engine_name, "embedder": self.cell.models.embedder, "extractor": self.cell.models.extractor}
         makers: dict[str, Callable[[], Engine | Embedder | Extractor]] = {
             "engine": self.engine,
@@ -69,6 +70,8 @@ class Parts:
         for part, name in names.items():
             known = getattr(factory(part, name), "id", None)  # on the class, it costs nothing
             found[part] = known if isinstance(known, str) else makers[part]().id
+        if words := wording(self.cell.language.code).id:
+            found["words"] = words
         return found
 
     def made(self) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH, TURNS, cut, empty, sentence
+from simflow.episode import AGENTS, EPISODES, EXPOSURES, TRUTH, TURNS, cut, empty, sentence, wording
 from simflow.plan import Cell
 from simflow.ports import Step
 from simflow.world.draws import GRID, Ints, name_key
@@ -110,7 +110,7 @@ def agents_table(rows: Roster, first: int) -> pa.Table:
 
 def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tuple[pa.Table, pa.Table]:
     """(episodes, true statements). acts: as logged; ids: readable id by agent."""
-    count, kind = len(acts["id"]), acts["kind"]
+    count, kind, around = len(acts["id"]), acts["kind"], wording(cell.language.code)
     spoken = np.flatnonzero(_HAS_TEXT[kind])
     reacted = np.flatnonzero(_IS_ABOUT_TEXT[kind])
     rows = words.rows(np.concatenate([acts["id"][spoken], acts["parent"][reacted]]))
@@ -122,7 +122,8 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
     group = words.posts.table[rows, GROUP]
     for at in np.flatnonzero(group >= 0).tolist():
         where = group[at]
-        about[spoken[at]] = f'the group "{cell.platform.groups[where].name}"' if cell.platform.groups else f"group {where}"
+        named = cell.platform.groups[where].name if cell.platform.groups else None
+        about[spoken[at]] = around.say("group.numbered", number=where) if named is None else around.say("group.named", name=named)
     for at in np.flatnonzero(kind == SEARCH).tolist():
         about[at] = cell.topics[acts["topic"][at]].name
     events = pa.array([None, *(e.name for e in cell.events)], pa.string())
@@ -142,7 +143,7 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
             "root": _optional(acts["root"], pa.int64()),
             "target": _optional(acts["target"], pa.int32()),
             "text": pa.array(texts, pa.string()),
-            "sentence": pa.array(_sentences(acts, ids, texts, about), pa.string()),
+            "sentence": pa.array(_sentences(cell.language.code, acts, ids, texts, about), pa.string()),
             "event": events.take(pa.array(caused)),
             "source": pa.nulls(count, pa.string()),
             "ts": pa.nulls(count, pa.string()),
@@ -167,7 +168,7 @@ def episodes_table(cell: Cell, acts: Table, words: Words, ids: list[str]) -> tup
     return episodes, statements
 
 
-def _sentences(acts: Table, ids: list[str], texts: Strings, about: Strings) -> Strings:
+def _sentences(language: str, acts: Table, ids: list[str], texts: Strings, about: Strings) -> Strings:
     """What `simflow.episode.sentence` writes for each episode; its form is asked for once for all episodes that share it."""
     handles = np.array([*(agent.removeprefix("@") for agent in ids), ""], object)
     actor, target = handles[acts["actor"]], handles[acts["target"]]
@@ -177,7 +178,7 @@ def _sentences(acts: Table, ids: list[str], texts: Strings, about: Strings) -> S
         at = np.flatnonzero(form == one)
         kind = _NAMES[one // 8]
         whom, said, parent = (mark if one & bit else None for mark, bit in zip(_MARKS[1:], (4, 2, 1), strict=True))
-        literals = _MARK.split(sentence(kind, _MARKS[0], target=whom, text=said, parent_text=parent))
+        literals = _MARK.split(sentence(kind, _MARKS[0], target=whom, text=said, parent_text=parent, language=language))
         pieces: list[Iterable[str]] = [itertools.repeat(literals[0])]
         for mark, literal in zip(literals[1::2], literals[2::2], strict=True):
             words = (actor, target, texts, about)[_MARKS.index(mark)][at].tolist()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import toktok
 
-from simflow.episode import TURNS, label, sentence
+from simflow.episode import TURNS, label, sentence, wording
 from simflow.plan import Cell
 from simflow.ports import Act, Recall, Speaker, Turn
 from simflow.ports import Shown as Seen
@@ -211,27 +211,28 @@ class SpokenSimulation(Simulation):
         # The post to answer is the one that the feed puts first; without any, what people here talk about.
         if not seen:
             return ", ".join(t.name for t in self.cell.topics)
-        return sentence(seen[0].kind, seen[0].author_id, target=seen[0].answers, text=seen[0].text)
+        return sentence(seen[0].kind, seen[0].author_id, target=seen[0].answers, text=seen[0].text, language=self.cell.language.code)
 
     def _who(self, agent: int, people: Roster) -> str:
-        persona = self.cell.personas[int(self.society.persona[agent])]
+        persona, words = self.cell.personas[int(self.society.persona[agent])], wording(self.cell.language.code)
         lines = [f"{people.name[agent]}, {persona.name}."]
         about = people.about[agent]
         if about and about != persona.voice:
             lines.append(about)
         if persona.voice:
-            lines.append(f"Voice: {persona.voice}.")
+            lines.append(words.say("turn.voice", voice=persona.voice))
         if persona.goals:
-            lines.append(f"Goals: {'; '.join(persona.goals)}.")
+            lines.append(words.say("turn.goals", goals="; ".join(persona.goals)))
         if traits := people.traits[agent]:
-            lines.append(f"Traits: {traits}")
+            lines.append(words.say("turn.traits", traits=traits))
         stands = []
         for at, topic in enumerate(self.cell.topics):
             stance = int(self.society.x[agent, at]) / GRID
-            verb = topic.scale[0] if stance < -SIDE else topic.scale[2] if stance > SIDE else topic.scale[1]
+            verb = words.scale(topic.scale)[0 if stance < -SIDE else 2 if stance > SIDE else 1]
             about = f" ({topic.about})" if topic.about else ""
-            stands.append(f"{'strongly ' if abs(stance) > STRONG else ''}{verb} {topic.name}{about}")
-        lines.append(f"So far {people.name[agent].split(' ')[0]} {'; '.join(stands)}.")
+            how = "turn.strong" if abs(stance) > STRONG else "turn.stand"
+            stands.append(words.say(how, verb=verb, topic=words.say("topic", topic=topic.name), about=about))
+        lines.append(words.say("turn.stands", name=people.name[agent].split(" ")[0], stands="; ".join(stands)))
         return "\n".join(lines)
 
     def _people(self) -> Roster:

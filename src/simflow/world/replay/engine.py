@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from simflow.episode import AGENTS, EPISODES, EXPOSURES, TURNS, empty, sentence
 from simflow.errors import BadInput
-from simflow.plan import Cell, Topic
+from simflow.plan import Cell
 from simflow.ports import Progress, Recall, State, Step
 from simflow.world.replay.trace import Row, Trace, read
 
@@ -81,14 +80,14 @@ class ReplayEngine:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             if self.replay.sha256 and digest != self.replay.sha256:
                 raise BadInput(f"{path} was changed since the plan was made", hint="plan or run the scenario again")
-            self._loaded = _Timeline(trace, self.replay.time, self.replay.minutes or self.cell.clock.minutes, path, self.cell.topics)
+            self._loaded = _Timeline(trace, self.replay.time, self.replay.minutes or self.cell.clock.minutes, path, self.cell)
         return self._loaded
 
 
 class _Timeline:
     """The whole trace in order: who is who, what answers what."""
 
-    def __init__(self, trace: Trace, by: str, minutes: int, path: Path, topics: Sequence[Topic] = ()) -> None:
+    def __init__(self, trace: Trace, by: str, minutes: int, path: Path, cell: Cell) -> None:
         self.notes: Counter[str] = Counter({k: v for k, v in trace.notes.items() if isinstance(v, int)})
         words = {k: v for k, v in trace.notes.items() if isinstance(v, str)}
         rows = _distinct(trace.rows, self.notes)
@@ -101,7 +100,8 @@ class _Timeline:
         self.names: dict[str, int] = {}
         self.joined: list[int] = []
         self.acts: list[_Act] = []
-        self._topics = {name.casefold(): t.name for t in reversed(topics) for name in (*t.words, t.name)}
+        self._language = cell.language.code
+        self._topics = {name.casefold(): t.name for t in reversed(cell.topics) for name in (*t.words, t.name)}
         self._roots: dict[str, int] = {}
         ordinals: Counter[int] = Counter()
         for i, row in zip(order, self.rows, strict=True):
@@ -155,7 +155,12 @@ class _Timeline:
         parent = self.by_id.get(row.parent) if row.parent else None
         text = row.text or (parent.text if parent and row.kind == "repost" else None)
         said = sentence(
-            row.kind, row.actor, target=act.target, text=text, parent_text=parent.text if parent and row.kind in REACTIONS else None
+            row.kind,
+            row.actor,
+            target=act.target,
+            text=text,
+            parent_text=parent.text if parent and row.kind in REACTIONS else None,
+            language=self._language,
         )
         return {
             "episode": act.key,
