@@ -232,8 +232,8 @@ def test_pace_spaces_requests_and_tokens(monkeypatch):
     from simflow.llm import pace as module
 
     now = [0.0]  # of this module alone: threads of others sleep meanwhile
-    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
-    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(Pace, "sleep", lambda _, seconds: now.__setitem__(0, now[0] + seconds))
     by_requests = Pace(requests_per_minute=60)
     for _ in range(4):
         by_requests.wait(10)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from simflow.llm.ontology import untitled
+from simflow.llm.ontology import STEPS, among, untitled
 from simflow.llm.reading import clean, handle, quoted
 from simflow.ports import Turn
 
@@ -115,10 +115,10 @@ def _shape(actions: tuple[str, ...], posts: int, topics: int) -> type[BaseModel]
     make: Any = create_model
     words = {
         "text": (Annotated[str, Field(min_length=1, max_length=4 * LONGEST)], ...),
-        "topic": (Literal[tuple(range(topics + 1))], ...),
-        "stance": (Literal[-2, -1, 0, 1, 2], ...),
+        "topic": (among(range(topics + 1)), ...),
+        "stance": (among(STEPS), ...),
     }
-    post = {"post": (Literal[tuple(range(1, posts + 1))], ...)} if posts else {}
+    post = {"post": (among(range(1, posts + 1)), ...)} if posts else {}
     kinds: list[Any] = [make("Nothing", __base__=_Closed, act=(Literal["nothing"], ...))]
     if alone := tuple(a for a in ALONE if a in actions):
         kinds.append(make("Post", __base__=_Closed, act=(Literal[alone], ...), **words))

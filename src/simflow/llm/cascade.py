@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from simflow.errors import BadInput
+from simflow.errors import BadInput, EndpointFailed
 from simflow.llm.evenness import wilson
 from simflow.llm.extractor import ModelExtractor
 from simflow.llm.room import Room
@@ -27,6 +27,8 @@ from simflow.ports import Embedder, Extraction, Extractor, Finding, Passage, Usa
 
 OPPOSED = 0.25
 """Values of opposite sign beyond this count as a contradiction."""
+FEWEST = 10
+"""Texts of which none could be read, from which on it is the model that cannot, not the texts."""
 TOLERATED = 0.05
 """Error rate of cheap readings that is put up with: where an audit's interval lies above it, more confidence is asked for."""
 
@@ -65,6 +67,7 @@ class Cascade:
         self.counts["by_builtin"] += len(accepted)
         self.counts["by_model"] += len(hard)
         asked = self.model.extract([*hard, *audited]) if hard or audited else Extraction((), ())
+        _answered_at_all(asked)
         answered = _by_episode(asked.findings)
         wrong = self._audit(audited, accepted, answered, asked)
         doubted = self._doubted(accepted, wrong)
@@ -177,6 +180,15 @@ class Cascade:
         doubted = {episode for episode in accepted if sure[episode] < least}
         self.counts["audit_doubted"] += len(doubted)
         return doubted
+
+
+def _answered_at_all(asked: Extraction) -> None:
+    # A memory that is empty because a model cannot answer in the asked shape is no result; a passage here and there is parked.
+    if len(asked.failed) >= FEWEST and not asked.findings and not asked.nothing:
+        raise EndpointFailed(
+            f"the model gave no usable answer about any of {len(asked.failed)} texts; the last: {list(asked.failed.values())[-1]}",
+            hint="SIMFLOW_LLM_MODE=auto asks the endpoint what it can do; committed windows are kept",
+        )
 
 
 def _alike(batch: Sequence[Passage]) -> list[list[Passage]]:

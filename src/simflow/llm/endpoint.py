@@ -18,6 +18,8 @@ Mode = Literal["json_schema", "json", "md_json", "tools", "auto"]
 Taping = Literal["off", "record", "replay", "replay-only"]
 T = TypeVar("T")
 
+SECRET = 8
+"""Characters from which on a key is one; `none`, `EMPTY` or `ollama` are what servers without keys are given."""
 MODES: tuple[Mode, ...] = ("json_schema", "json", "md_json", "tools")
 TAPINGS: tuple[Taping, ...] = ("off", "record", "replay", "replay-only")
 VARIABLES: dict[str, str] = {
@@ -63,18 +65,14 @@ class Endpoint:
         named = model or env.get("SIMFLOW_LLM_MODEL")
         if not named:
             raise BadInput("no model is named", hint="write `models: {model: NAME}` in the scenario, or set SIMFLOW_LLM_MODEL")
-        base_url = env.get("OPENAI_BASE_URL") or None
-        if base_url and urlsplit(base_url).scheme not in {"http", "https"}:
-            raise BadInput("OPENAI_BASE_URL is no http address", hint="for example http://localhost:11434/v1")
-        if base_url and "@" in urlsplit(base_url).netloc:
-            raise BadInput("OPENAI_BASE_URL holds a user name or password", hint="addresses end up in logs: give the key in OPENAI_API_KEY")
+        base_url = _address(env.get("OPENAI_BASE_URL"))
         mode = _one_of(env, "SIMFLOW_LLM_MODE", (*MODES, "auto"), "json_schema")
         taping = _one_of(env, "SIMFLOW_LLM_CACHE", TAPINGS, "replay")
         prices = env.get("SIMFLOW_LLM_PRICES")
         return cls(
             model=named,
             base_url=base_url,
-            key=env.get("OPENAI_API_KEY") or None,
+            key=_key(env.get("OPENAI_API_KEY")),
             mode=mode,
             taping=taping,
             tapes=_home(env) / "cache" / "llm",
@@ -98,7 +96,7 @@ class Endpoint:
         if not self.base_url:
             return "the local model" if self.local else "api.openai.com"
         parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def ready(self) -> None:
         """Raise BadInput if calls cannot succeed for want of a key."""
@@ -113,6 +111,10 @@ class Endpoint:
                 hint="set OPENAI_API_KEY; for a server of your own set OPENAI_BASE_URL, which needs no key",
             )
 
+    def unkeyed(self, answer: str) -> str:
+        """An answer without the key, should a server send it back: answers are kept. Short words that stand for a key are none."""
+        return answer.replace(self.key, "***") if self.key and len(self.key) >= SECRET else answer
+
     def redact(self, text: str) -> str:
         """`text` without the key, or what looks like one."""
         text = text.replace(self.key, "***") if self.key else text
@@ -125,6 +127,33 @@ def _home(env: Mapping[str, str]) -> Path:
         return workplace(place(given))
     here = Path.cwd()
     return next((f for f in (here, *here.parents) if (f / ".simflow").is_dir()), here) / ".simflow"
+
+
+def _address(given: str | None) -> str | None:
+    address = (given or "").strip()
+    if not address:
+        return None
+    hint = "for example http://localhost:11434/v1"
+    try:
+        parts = urlsplit(address)
+        named = parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise BadInput(f"OPENAI_BASE_URL is no address: {error}", hint=hint) from None
+    if parts.scheme not in {"http", "https"} or not named or not address.isprintable() or " " in address:
+        raise BadInput("OPENAI_BASE_URL is no http address", hint=hint)
+    if "@" in parts.netloc:
+        raise BadInput("OPENAI_BASE_URL holds a user name or password", hint="addresses end up in logs: give the key in OPENAI_API_KEY")
+    if parts.query or parts.fragment:
+        raise BadInput("OPENAI_BASE_URL holds more than an address", hint="it ends with its path, such as /v1")
+    return address
+
+
+def _key(given: str | None) -> str | None:
+    # A key read from a file often brings a line end along, which no header can hold.
+    key = (given or "").strip()
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise BadInput("OPENAI_API_KEY holds characters that no key has", hint="a space, a line end, a quotation mark of a word processor?")
+    return key or None
 
 
 def _one_of(env: Mapping[str, str], name: str, allowed: tuple[T, ...], default: T) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -52,16 +53,7 @@ class Meter:
         """Count a call of about `tokens` prompt tokens as in flight. Raises LimitReached if it would go past a limit."""
         cost = price.of(tokens, 0, 0)
         with self._lock:
-            for what, limit, used in (
-                ("tokens", self.limits.tokens, self.spent_tokens + self._flying_tokens + tokens),
-                ("USD", self.limits.cost, self.spent_cost + self._flying_cost + cost),
-            ):
-                if limit is not None and used > limit:
-                    so_far = f"{self.spent_tokens} tokens, {self.spent_cost:.4f} USD"
-                    raise LimitReached(
-                        f"the limit of {limit:g} {what} is reached ({so_far} spent)",
-                        hint="raise `limits:` and run again: committed windows and every answer received are kept",
-                    )
+            self._within(tokens, cost)
             self._flying_tokens += tokens
             self._flying_cost += cost
 
@@ -70,6 +62,19 @@ class Meter:
         with self._lock:
             self._flying_tokens -= tokens
             self._flying_cost -= price.of(tokens, 0, 0)
+
+    def lost(self, phase: str, model: str, price: Price, tokens: int) -> None:
+        """An answer was begun and did not come whole: its prompt of about `tokens` will be billed all the same.
+
+        Raises LimitReached if no other try may be paid for.
+        """
+        cost = price.of(tokens, 0, 0)
+        with self._lock:
+            row = self._rows[phase, model]
+            row.tokens_in += tokens
+            row.cost += cost
+            self._add(phase, model, tokens, cost)
+            self._within(0, 0.0)
 
     def charge(self, phase: str, model: str, price: Price, tokens_in: int, tokens_cached: int, tokens_out: int) -> None:
         """An answer was paid for."""
@@ -81,12 +86,7 @@ class Meter:
             row.tokens_cached += tokens_cached
             row.tokens_out += tokens_out
             row.cost += cost
-            self.spent_tokens += tokens_in + tokens_out
-            self.spent_cost += cost
-            if self.ledger:
-                self.ledger.parent.mkdir(parents=True, exist_ok=True)
-                with self.ledger.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps({"phase": phase, "model": model, "tokens": tokens_in + tokens_out, "cost": cost}) + "\n")
+            self._add(phase, model, tokens_in + tokens_out, cost)
 
     def replayed(self, phase: str, model: str) -> None:
         """A recorded answer was used; nothing was paid."""
@@ -108,6 +108,24 @@ class Meter:
                 for (phase, model), row in sorted(self._rows.items())
             )
 
+    def _within(self, tokens: int, cost: float) -> None:
+        for what, limit, used in (
+            ("tokens", self.limits.tokens, self.spent_tokens + self._flying_tokens + tokens),
+            ("USD", self.limits.cost, self.spent_cost + self._flying_cost + cost),
+        ):
+            if limit is not None and used > limit:
+                so_far = f"{self.spent_tokens} tokens, {self.spent_cost:.4f} USD"
+                raise LimitReached(
+                    f"the limit of {limit:g} {what} is reached ({so_far} spent)",
+                    hint="raise `limits:` and run again: committed windows and every answer received are kept",
+                )
+
+    def _add(self, phase: str, model: str, tokens: int, cost: float) -> None:
+        self.spent_tokens += tokens
+        self.spent_cost += cost
+        if self.ledger:
+            append(self.ledger, json.dumps({"phase": phase, "model": model, "tokens": tokens, "cost": cost}))
+
     def _before(self) -> None:
         if not self.ledger or not self.ledger.exists():
             return
@@ -118,3 +136,15 @@ class Meter:
                 self.spent_cost += float(row["cost"])
             except (ValueError, KeyError, TypeError):
                 continue  # a line cut by a crash; the answer that it counted is asked again
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file. What a crash cut before it stays a line of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as out:
+        if out.tell():
+            out.seek(-1, os.SEEK_END)
+            whole = out.read(1) == b"\n"
+        else:
+            whole = True
+        out.write(f"{'' if whole else chr(10)}{line}\n".encode())

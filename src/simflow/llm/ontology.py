@@ -14,13 +14,23 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    create_model,
+)
 
 from simflow.plan import EntityKind, RelationKind, Topic
 
 Style = Literal["compact", "full", "each"]
 PER_LINE = 3
 """Relations that a line can have in style `each`."""
+LONGEST_NUMBER = 9
 STEPS = (-2, -1, 0, 1, 2)
 """Strength of a relation, from strongly against to strongly for; divided by two it is an edge's value."""
 
@@ -122,7 +132,7 @@ def shape(known: Sequence[Code], episodes: int, agents: int, style: Style = "com
 def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) -> type[BaseModel]:
     full = style == "full"
     # An enum class, so that the schema spells its members out once.
-    place, strength = _numbers("Line", range(1, episodes + 1)), _numbers("Strength", STEPS)
+    place, strength = numbers("Line", range(1, episodes + 1)), numbers("Strength", STEPS)
     on_topic = [c.number for c in known if not c.towards_agent]
     on_agent = [c.number for c in known if c.towards_agent] if agents else []
     names = ("episode", "relation", "person", "strength") if full else ("e", "c", "a", "v")
@@ -130,14 +140,14 @@ def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) ->
     # Compact: the first person of a line need not be named, since most lines concern one.
     first = 1 if full else 2
     alone = on_topic if full else sorted([*on_topic, *on_agent])
-    for numbers, person in ((alone, False), (on_agent if agents >= first else [], True)):
-        if not numbers:
+    for of_kind, person in ((alone, False), (on_agent if agents >= first else [], True)):
+        if not of_kind:
             continue
-        fields: dict[str, Any] = {names[0]: (place, ...), names[1]: (_among(numbers), ...)}
+        # What tells one kind of item from the other comes first: OpenAI refuses a choice between objects that begin alike.
+        fields: dict[str, Any] = {names[2]: (among(range(first, agents + 1)), ...)} if person else {}
+        fields |= {names[0]: (place, ...), names[1]: (among(of_kind), ...)}
         if full:
             fields["author"] = (Annotated[str, Field(max_length=80)], ...)
-        if person:
-            fields[names[2]] = (_among(range(first, agents + 1)), ...)
         fields[names[3]] = (strength, ...)
         if full:
             fields["quote"] = (Annotated[str, Field(max_length=200)], ...)
@@ -151,8 +161,8 @@ def _shape(known: tuple[Code, ...], episodes: int, agents: int, style: Style) ->
 
 @functools.lru_cache(maxsize=512)
 def _each(known: tuple[Code, ...], episodes: int, agents: int) -> type[BaseModel]:
-    said: Any = _among([c.number for c in known if agents or not c.towards_agent])
-    pair: Any = tuple.__class_getitem__((said, _among(STEPS)))
+    said: Any = among([c.number for c in known if agents or not c.towards_agent])
+    pair: Any = tuple.__class_getitem__((said, among(STEPS)))
     pairs: Any = Annotated[list[pair], Field(max_length=PER_LINE), WrapValidator(_salvage_line)]
     lines = [str(number) for number in range(1, episodes + 1)]
     # The schema requires every line; an answer of a server that does not hold to it may lack some, which are then asked again.
@@ -167,10 +177,16 @@ def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     return cast("type[BaseModel]", make(name, __base__=_Closed, **fields))
 
 
-def _numbers(name: str, values: Sequence[int] | range) -> Any:
+def numbers(name: str, values: Sequence[int] | range) -> Any:
+    """An enum of whole numbers, `"2"` taken for 2; a class, so that a schema spells its members out once."""
     make: Any = IntEnum  # its members are computed
-    return make(name, {f"n{value}".replace("-", "_"): value for value in values})
+    return Annotated[make(name, {f"n{value}".replace("-", "_"): value for value in values}), BeforeValidator(_whole)]
 
 
-def _among(values: Sequence[int] | range) -> Any:
-    return Literal[tuple(values)]
+def among(values: Sequence[int] | range) -> Any:
+    """One of some whole numbers, `"2"` taken for 2: models that write by hand put numbers into quotation marks."""
+    return Annotated[Literal[tuple(values)], BeforeValidator(_whole)]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < LONGEST_NUMBER else value

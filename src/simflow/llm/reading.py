@@ -14,7 +14,7 @@ from simflow.llm.ontology import Code, Style
 from simflow.plan import EntityKind, Topic
 from simflow.ports import Passage
 
-VERSION = 1
+VERSION = 2
 """Part of the extractor's id: a changed prompt is another extractor."""
 LONGEST = 1200
 QUOTED = 160

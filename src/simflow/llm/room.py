@@ -15,16 +15,18 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeGuard, TypeVar, cast
 
 import instructor
 import toktok
 from openai.types.chat import ChatCompletion
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
+from simflow.errors import EndpointFailed
+from simflow.llm.completion import ENCODING, read, short, spent
 from simflow.llm.endpoint import Endpoint, Mode
 from simflow.llm.meter import Meter
-from simflow.llm.pace import Pace
+from simflow.llm.pace import Halted, Pace
 from simflow.llm.prices import Price, price
 from simflow.llm.recording import Recording, address
 from simflow.llm.wire import Unreachable, Unusable, Wire
@@ -32,7 +34,6 @@ from simflow.plan import Cell, behaviour, canonical
 from simflow.ports import Usage
 
 M = TypeVar("M", bound=BaseModel)
-ENCODING = "o200k_base"
 _MODES = {
     "json_schema": instructor.Mode.JSON_SCHEMA,
     "json": instructor.Mode.JSON,
@@ -173,16 +174,29 @@ class Room:
     def ask_all(self, questions: Sequence[Question[M]]) -> list[Answer[M] | Unusable | Unreachable]:
         """Answers in the order of the questions, `concurrency` at a time. What fails one question stands in its place.
 
-        Raises the first error that concerns all of them; calls not yet begun are dropped then, those in flight are waited for.
+        Raises the first error that concerns all of them. Calls not yet begun are dropped then; those in flight are waited for, since
+        they are paid for, but not tried again.
         """
+        self.pace.resume()
         self.mode()  # probes once, not in each thread
         with ThreadPoolExecutor(self.endpoint.concurrency, "simflow-llm") as pool:
-            futures: list[Future[Answer[M]]] = [pool.submit(self.ask, q) for q in questions]
+            futures: list[Future[Answer[M]]] = [pool.submit(self._asked, q) for q in questions]
             try:
                 return [_outcome(future) for future in futures]
-            except BaseException:
+            except BaseException as error:
+                self.pace.halt()
                 pool.shutdown(wait=True, cancel_futures=True)
+                if isinstance(error, Halted):  # of a call that another one's error stopped
+                    raise next(e for f in futures if not f.cancelled() and _concerns_all(e := f.exception())) from None
                 raise
+
+    def _asked(self, question: Question[M]) -> Answer[M]:
+        try:
+            return self.ask(question)
+        except BaseException as error:
+            if _concerns_all(error):
+                self.pace.halt()
+            raise
 
     def _shaped(
         self, question: Question[M], model: str, mode: Mode, create: Callable[..., Any], note: Mapping[str, Any]
@@ -205,7 +219,7 @@ class Room:
                 raise note["error"] from None  # of the call, not of the answer
             if "called" not in note:
                 raise  # nothing was asked yet: a fault of ours
-            raise Unusable("invalid", _short(error.__cause__ or error)) from None
+            raise Unusable("invalid", short(str(error.__cause__ or error))) from None
         return value, value._raw_response  # noqa: SLF001 - Instructor's documented place for the completion
 
     def _strict(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -213,8 +227,9 @@ class Room:
         if not isinstance(shape, dict) or shape.get("type") != "json_schema":
             return request
         schema = shape["json_schema"]
-        if not self.endpoint.base_url and not self.endpoint.local:
-            # OpenAI's strict mode takes no length limits on strings; they are checked when the answer is read.
+        if not self.endpoint.local:
+            # OpenAI's strict mode and others take no length limits on strings, and llama.cpp repeats nothing 2000 times; lengths are
+            # checked when the answer is read.
             schema = _without(schema, {"minLength", "maxLength"})
         return {**request, "response_format": {**shape, "json_schema": {**schema, "strict": True}}}
 
@@ -227,12 +242,19 @@ class Room:
             self.meter.replayed(question.phase, model)
             if "response" not in found:
                 raise Unusable(str(found["kind"]), str(found["failure"])) if "kind" in found else Unreachable(str(found["failure"]))
-            return _usable(found["response"])
+            return read(found["response"])
         cost = self.price(model)
         tokens = count(request, schema=self.bills_schema)
+
+        def bill(answer: Mapping[str, Any] | None) -> None:
+            if answer is None:
+                self.meter.lost(question.phase, model, cost, tokens)
+            else:
+                self.meter.charge("probe", model, cost, *spent(answer, tokens))
+
         self.meter.take_off(tokens, cost)
         try:
-            answer = self.wire.call(request, tokens)
+            answer = self.wire.call(request, tokens, bill)
         except Unreachable as error:
             self.meter.failed(question.phase, model)
             self.recording.put(key, request, {"failure": str(error)})
@@ -240,13 +262,18 @@ class Room:
         except Unusable as error:
             self.recording.put(key, request, {"failure": error.reason, "kind": error.kind})
             raise
+        except EndpointFailed as error:
+            if question.phase == "probe":  # what an endpoint cannot do is an answer to the question what it can
+                self.recording.put(key, request, {"failure": str(error), "kind": "rejected"})
+            raise
         finally:
             self.meter.land(tokens, cost)
-        spent = _spent(answer, tokens)
-        self.meter.charge(question.phase, model, cost, *spent)
+        given, cached, out = spent(answer, tokens)
+        self.pace.spent(out)
+        self.meter.charge(question.phase, model, cost, given, cached, out)
         self.recording.put(key, request, {"response": answer})
         note["key"] = key
-        return _usable(answer)
+        return read(answer)
 
 
 _rooms: weakref.WeakValueDictionary[tuple[str, Endpoint], Room] = weakref.WeakValueDictionary()
@@ -272,47 +299,11 @@ def _outcome(future: Future[Answer[M]]) -> Answer[M] | Unusable | Unreachable:
         return error
 
 
+def _concerns_all(error: BaseException | None) -> TypeGuard[BaseException]:
+    return error is not None and not isinstance(error, Unusable | Unreachable | Halted)
+
+
 def _without(value: Any, keys: set[str]) -> Any:
     if isinstance(value, dict):
         return {k: _without(v, keys) for k, v in value.items() if k not in keys}
     return [_without(v, keys) for v in value] if isinstance(value, list) else value
-
-
-def _usable(answer: Mapping[str, Any]) -> ChatCompletion:
-    # The endpoint's JSON is kept whole in the recording; here it becomes what Instructor reads, or a reason.
-    try:
-        completion = ChatCompletion.model_validate(answer)
-    except ValidationError as error:
-        raise Unusable("invalid", f"not a chat completion ({_short(error)})") from None
-    if not completion.choices:
-        raise Unusable("empty", "the answer has no choices")
-    message = completion.choices[0].message
-    if message.refusal:
-        raise Unusable("refused", message.refusal[:200])
-    if completion.choices[0].finish_reason == "content_filter":
-        raise Unusable("refused", "the provider's content filter")
-    if not message.content and not message.tool_calls and completion.choices[0].finish_reason != "length":
-        raise Unusable("empty", "the answer has no words")
-    return completion
-
-
-def _spent(answer: Mapping[str, Any], tokens: int) -> tuple[int, int, int]:
-    # (in, of it cached, out). An answer without usage is charged as counted, never as nothing.
-    usage = answer.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    details = usage.get("prompt_tokens_details")
-    said = _whole(usage.get("prompt_tokens"))
-    out = _whole(usage.get("completion_tokens"))
-    cached = _whole(details.get("cached_tokens")) if isinstance(details, dict) else None
-    given = tokens if said is None else said
-    if out is None:
-        out = sum(toktok.batch_count([str(answer.get("choices"))], ENCODING, threads=1))
-    return given, min(cached or 0, given), out
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
