@@ -1,13 +1,16 @@
-"""What a cell will cost, from free dry runs of the built-in engine: episodes, turns, calls, tokens and money, P50 and P90."""
+"""What a cell will cost, from free dry runs of the built-in engine: episodes, turns, calls, tokens and money, P50 and P90.
+
+P50: what a run costs if the model reads and talks as is assumed. P90: what nine runs of ten stay below if models leave out, disagree and say as
+much more as is plausible; a model with worse habits costs more than that, and `limits` are for that.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simflow.cli.rehearsal import rehearse
 from simflow.plan import Cell, Models
 
 if TYPE_CHECKING:
@@ -15,25 +18,22 @@ if TYPE_CHECKING:
 
 SEEDS = 3
 SAMPLE_TICKS = 144
+LONG_SAMPLE = 480
+"""Ticks of the cell's own dry run, where residents are few enough that `SAMPLE_WORK` resident-ticks are not passed."""
+SAMPLE_WORK = 60_000
 SAMPLE_AGENTS = 2_000
 SAMPLE_SPEAKERS = 60
 """Residents of a rehearsal in which some speak through a model: those remember, and a memory costs time."""
-SPEND = 0.9
-"""Part of its memory budget that an answer to a question uses; the P90 takes all of it."""
-ASKED = 120
-"""Completion tokens of an answer to a question: how much a model says there is its own, and no dry run can know it."""
+ENOUGH_TURNS = 60
+"""Turns of each model after which such a rehearsal may end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The median and the 90th percentile of what a dry run would give over the whole length of a cell."""
+    """The median and the 90th percentile over the whole length of a cell."""
 
     p50: float
     p90: float
-
-    def times(self, factor: float, worse: float | None = None) -> Figure:
-        """Scaled; `worse` is the factor of the P90 if it differs."""
-        return Figure(self.p50 * factor, self.p90 * (factor if worse is None else worse))
 
     def plain(self) -> dict[str, float]:
         """JSON values."""
@@ -84,22 +84,43 @@ def spends(cell: Cell) -> bool:
     return cell.models.extractor == "llm" or cell.models.engine == "llm" or any(p.engine == "llm" for p in cell.personas)
 
 
+@dataclass(frozen=True, slots=True)
+class Dry:
+    """A dry run of a world: its `step` over the first `ticks`, and `awake`, sessions by (tick, persona) over all; the cell has `factor` times as many."""
+
+    step: Any
+    ticks: int
+    awake: Any
+    factor: float = 1.0
+
+    def texts(self, start: int, stop: int, like: Sequence[Dry] = (), *, read: bool = False) -> float:
+        """Texts in ticks [start, stop): those of the dry run, and beyond it as many a session as in it and in others of its kind; see `_ticks`."""
+        at = _ticks(self.step.episodes, read=read)
+        runs = (self, *like)
+        sessions = sum(int(d.awake[: d.ticks].sum()) for d in runs)
+        rate = sum(len(_ticks(d.step.episodes, read=read)) for d in runs) / max(1, sessions)
+        return float(((at >= start) & (at < stop)).sum() + rate * self.awake[max(start, self.ticks) : stop].sum())
+
+
 def forecast(cell: Cell) -> Forecast:
     """The forecast of one cell. Raises BadInput for a model whose price nobody knows, also where its share would be small."""
     prices = _prices(cell)
     if cell.replay is not None:
         return _replayed(cell, prices)
-    world = dataclasses.replace(cell, models=Models(), personas=tuple(dataclasses.replace(p, engine=None) for p in cell.personas))
-    world, factor = _smaller(world)
-    day = max(1, 1440 // cell.clock.minutes)
-    ticks = min(cell.clock.ticks, max(day, SAMPLE_TICKS // day * day))
-    steps = [_dry(dataclasses.replace(world, seed=cell.seed + n), ticks) for n in range(SEEDS)]
-    texts = [rate for step in steps for rate in _rates(step.episodes.filter(_is_text(step.episodes))["tick"].to_numpy(), ticks, day)]
-    sessions = [rate for step in steps for rate in _rates(_sessions(step.exposures), ticks, day)]
-    whole = cell.clock.ticks * factor
-    episodes, turns = _figure(texts).times(whole), _figure(sessions).times(whole)
-    basis = f"{SEEDS} dry runs of {ticks:,} ticks" + (f" with {1 / factor:.1%} of the residents" if factor > 1 else "")
-    return Forecast(episodes, turns, tuple(_phases(cell, ticks, episodes, turns, prices)), basis)
+    free = dataclasses.replace(cell, models=Models(), personas=tuple(dataclasses.replace(p, engine=None) for p in cell.personas))
+    small, factor = _smaller(free)
+    ticks, day, agents = cell.clock.ticks, max(1, 1440 // cell.clock.minutes), max(1, sum(p.count for p in small.personas))
+    short = min(ticks, max(day, SAMPLE_TICKS // day * day))
+    long = min(ticks, max(short, min(LONG_SAMPLE, SAMPLE_WORK // agents) // day * day))
+    dry = _dry(small, long, ticks, factor)
+    others = [_dry(dataclasses.replace(small, seed=small.seed + n), short, short) for n in range(1, SEEDS)]
+    texts, turns = factor * dry.texts(0, ticks, others), factor * float(dry.awake.sum())
+    worse = _spread([d.texts(0, short) for d in (dry, *others)])
+    basis = f"{SEEDS} dry runs of {short:,} ticks" if long == short else f"dry runs of {long:,} ticks and {SEEDS - 1} of {short:,}"
+    basis += f" with {1 / factor:.1%} of the residents" if factor > 1 else ""
+    phases = tuple(_phases(cell, dry, others, worse, prices)) if prices else ()
+    often = _spread([float(d.awake[:short].sum()) for d in (dry, *others)])
+    return Forecast(Figure(texts, texts * worse), Figure(turns, turns * often), phases, basis)
 
 
 def _smaller(cell: Cell, most: int = SAMPLE_AGENTS) -> tuple[Cell, float]:
@@ -115,41 +136,33 @@ def _smaller(cell: Cell, most: int = SAMPLE_AGENTS) -> tuple[Cell, float]:
     return dataclasses.replace(cell, personas=personas, events=events), agents / sum(p.count for p in personas)
 
 
-def _dry(cell: Cell, ticks: int) -> Any:
+def _dry(cell: Cell, ticks: int, all_ticks: int, factor: float = 1.0) -> Dry:
+    from simflow.cli.sessions import sessions
     from simflow.world.builtin import BuiltinEngine
 
     engine = BuiltinEngine(cell)
-    return engine.advance(engine.begin(), 0, ticks)
+    return Dry(engine.advance(engine.begin(), 0, ticks), ticks, sessions(cell, all_ticks), factor)
 
 
-def _is_text(episodes: pa.Table) -> Any:
+def _ticks(episodes: pa.Table, *, read: bool = False) -> Any:
+    """Ticks of the texts, ascending; with `read`, of those that an extractor reads."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from simflow.episode import TEXT_KINDS
+    from simflow.memory.passages import READ_KINDS
 
-    return pc.is_in(episodes["kind"], value_set=pa.array(sorted(TEXT_KINDS)))
+    kinds = pa.array(READ_KINDS if read else sorted(TEXT_KINDS))
+    return np.sort(episodes.filter(pc.is_in(episodes["kind"], value_set=kinds))["tick"].to_numpy())
 
 
-def _sessions(exposures: pa.Table) -> Any:
+def _spread(counts: Sequence[float]) -> float:
+    """P90 in parts of the mean, of what differs by the seed alone."""
     import numpy as np
 
-    pairs = np.unique(exposures["tick"].to_numpy().astype(np.int64) << 32 | exposures["reader"].to_numpy())
-    return pairs >> 32
-
-
-def _rates(at: Any, ticks: int, day: int) -> Iterator[float]:
-    """Events a tick in each whole day of the sample."""
-    days = max(1, ticks // day)
-    for n in range(days):
-        start, stop = n * day, min(ticks, (n + 1) * day)
-        yield float(((at >= start) & (at < stop)).sum()) / (stop - start)
-
-
-def _figure(rates: list[float]) -> Figure:
-    import numpy as np
-
-    return Figure(float(np.quantile(rates, 0.5)), float(np.quantile(rates, 0.9)))
+    mean = float(np.mean(counts))
+    return 1 + 1.28 * float(np.std(counts, ddof=1)) / mean if mean else 1.0
 
 
 def _prices(cell: Cell) -> dict[str, Any]:
@@ -163,43 +176,57 @@ def _prices(cell: Cell) -> dict[str, Any]:
     return {"": endpoint.model, **{name: price(name, endpoint) for name in sorted(names)}}
 
 
-def _phases(cell: Cell, ticks: int, episodes: Figure, turns: Figure, prices: dict[str, Any], step: Any = None) -> Iterator[Phase]:
-    if not prices:
-        return
-    model = prices[""]
-    day = max(1, 1440 // cell.clock.minutes)
-    speaks = any((p.engine or cell.models.engine) == "llm" for p in cell.personas)
-    small, factor = _smaller(cell, SAMPLE_SPEAKERS if speaks else SAMPLE_AGENTS) if step is None else (cell, 1.0)
-    tried = rehearse(small, ticks, day, step)
-    worse = max(1.1, turns.p90 / turns.p50 if turns.p50 else 1.0, episodes.p90 / episodes.p50 if episodes.p50 else 1.0)
+def _phases(cell: Cell, dry: Dry, others: Sequence[Dry], worse: float, prices: dict[str, Any]) -> Iterator[Phase]:
+    from simflow.cli import bill
+    from simflow.cli.rehearsal import rehearse
+
+    speakers: dict[str, list[int]] = {}
+    for column, persona in enumerate(cell.personas if cell.replay is None else ()):
+        if (persona.engine or cell.models.engine) == "llm":
+            speakers.setdefault(persona.model or prices[""], []).append(column)
+    small, factor = (cell, 1.0) if cell.replay is not None else _smaller(cell, SAMPLE_SPEAKERS if speakers else SAMPLE_AGENTS)
+    lived = _lived(cell, small, list(speakers.values())) if speakers else dry
+    tried = rehearse(small, lived.ticks, dry.step)
     if cell.models.extractor == "llm":
         every = cell.extract.every
-        figures = tried.reading.over(cell.clock.ticks // every * every, ticks // every * every, every)
-        calls, sent, answered = (Figure(factor * n, factor * n * worse) for n in figures)
-        yield _phase("extract", model, calls, sent, answered, prices)
-    total = sum(p.count for p in cell.personas) or 1
-    for spoken, one in sorted(tried.acts.items()):
-        figures = one.over(cell.clock.ticks, ticks, min(day, ticks))
-        calls, sent, answered = (Figure(factor * n, factor * n * worse) for n in figures)
-        yield _phase("act", spoken, calls, sent, answered, prices)
-    if cell.ask and cell.models.engine == "llm":
-        count = sum(next((p.count for p in cell.personas if p.name == a.persona), len(a.agents) or total) for a in cell.ask)
-        memory = cell.memory.persona_tokens + cell.memory.relation_tokens + cell.memory.episode_tokens
-        calls = Figure(count, count)
-        yield _phase("ask", model, calls, Figure(count * SPEND * memory, count * memory), calls.times(ASKED), prices)
+        whole = cell.clock.ticks // every * every  # what comes after the last whole batch waits
+        if speakers:
+            often = sum(r.texts for r in tried.reads) / max(1, lived.awake[: tried.read].sum())
+            rest = often * float(lived.awake[tried.read : whole].sum())
+        else:
+            rest = dry.texts(tried.read, whole, others, read=True)
+        usual, worst = bill.reading(tried.reads, rest, (whole - tried.read) // every)
+        yield _phase("extract", prices[""], factor * usual, factor * worst * worse, prices)
+    for model, columns in sorted(speakers.items()):
+        turns = dry.factor * dry.awake[:, columns].sum(axis=1)
+        yield _phase("act", model, *bill.acting(tried.turns.get(model), turns, lived.ticks, cell.memory), prices)
 
 
-def _phase(name: str, model: str, calls: Figure, tokens_in: Figure, tokens_out: Figure, prices: dict[str, Any]) -> Phase:
+def _lived(cell: Cell, small: Cell, speakers: Sequence[list[int]]) -> Dry:
+    """How long a rehearsal with speakers is: the longer, the fewer turns they have."""
+    import numpy as np
+
+    from simflow.cli.sessions import sessions
+
+    awake = sessions(small, cell.clock.ticks)
+    enough = [int(np.searchsorted(awake[:, columns].sum(axis=1).cumsum(), ENOUGH_TURNS)) + 1 for columns in speakers]
+    return Dry(None, min(cell.clock.ticks, LONG_SAMPLE, max(SAMPLE_TICKS, *enough)), awake)
+
+
+def _phase(name: str, model: str, usual: Any, worse: Any, prices: dict[str, Any]) -> Phase:
+    calls, sent, answered = (Figure(float(a), float(b)) for a, b in zip(usual, worse, strict=True))
     rate = prices[model]
-    cost = Figure(rate.of(round(tokens_in.p50), 0, round(tokens_out.p50)), rate.of(round(tokens_in.p90), 0, round(tokens_out.p90)))
-    return Phase(name, model, calls, tokens_in, tokens_out, cost)
+    cost = Figure(rate.of(round(sent.p50), 0, round(answered.p50)), rate.of(round(sent.p90), 0, round(answered.p90)))
+    return Phase(name, model, calls, sent, answered, cost)
 
 
 def _replayed(cell: Cell, prices: dict[str, Any]) -> Forecast:
+    import numpy as np
+
     from simflow.world.replay import ReplayEngine
 
-    engine = ReplayEngine(cell)
-    step = engine.advance(engine.begin(), 0, cell.clock.ticks)
-    exact = Figure(*[float(step.episodes.filter(_is_text(step.episodes)).num_rows)] * 2)
-    phases = tuple(_phases(cell, cell.clock.ticks, exact, Figure(0, 0), prices, step))
-    return Forecast(exact, Figure(0, 0), phases, "the trace itself")
+    engine, ticks = ReplayEngine(cell), cell.clock.ticks
+    dry = Dry(engine.advance(engine.begin(), 0, ticks), ticks, np.zeros((ticks, 0)))
+    exact = dry.texts(0, ticks)
+    phases = tuple(_phases(cell, dry, (), 1.0, prices)) if prices else ()
+    return Forecast(Figure(exact, exact), Figure(0, 0), phases, "the trace itself")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simflow.cli.forecast import Forecast, forecast, spends
+from simflow.cli.forecast import Figure, Forecast, forecast, spends
 from simflow.plan import Cell, Event, Limits, Plan
 from simflow.scenario.changes import Change, brief, sweeps, variants
 
@@ -115,7 +115,8 @@ def outlook(plan: Plan, home: Path, *, dry_runs: bool | None = None) -> Outlook:
     versions: dict[tuple[str, ...], dict[str, str]] = {}
     keys: dict[str, tuple[str, ...]] = {}
     for cell in plan.cells:
-        models = (cell.models.engine, cell.models.embedder, cell.models.extractor, cell.models.model or "", repr(cell.extract))
+        named = cell.models
+        models = (named.engine, named.embedder, named.extractor, named.model or "", cell.language.code, repr(cell.extract))
         if models not in versions:
             versions[models] = ids(cell)
         keys[cell.name] = window_keys(cell, versions[models])
@@ -262,7 +263,7 @@ def _bill(view: Outlook) -> Iterator[str]:
     for variant, one in view.forecasts.items():
         if len(view.forecasts) > 1:
             yield f"    {variant}"
-        seconds = one.episodes.times(1 / SENTENCES_A_SECOND)
+        seconds = Figure(one.episodes.p50 / SENTENCES_A_SECOND, one.episodes.p90 / SENTENCES_A_SECOND)
         rows = [("texts", one.episodes, "{:,.0f}"), ("processor s to embed them", seconds, "{:,.0f}")]
         for phase in one.phases:
             label = f"{phase.name} ({phase.model})"

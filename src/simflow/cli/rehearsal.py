@@ -1,14 +1,14 @@
 """A dry run of the calls of a cell: who would have a turn when, what would be sent, counted in tokens, with nobody asked.
 
-Turns and feeds are those of the run itself, since who is awake depends on the seed alone. Memory follows as in a run, so a turn is given what it would
-remember. What nobody can know before is what a model will say: here every turn says something of ordinary length now and then.
+Turns and feeds are those of the run itself, since who is awake depends on the seed alone; memory, cascade and batches are a run's own. What
+nobody can know before is what a model will say: here every turn says something of ordinary length now and then, and every text says what the
+built-in extractor takes it for.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,9 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simflow.cli.stand_in import Read, Rehearsed, measure
+from simflow.episode import CLAIMS, EDGES
+from simflow.memory.distil import distil
+from simflow.memory.passages import READ_KINDS
 from simflow.plan import Cell, Models
 from simflow.ports import Act, Turn
 
+MOST_READ = 1_200
+"""Texts after which no further batch is read: they cost a millisecond each, or two."""
+FEWEST = 3
+"""Batches that are read whatever they hold."""
 WORDS = (
     "I think that the council should first explain what this pays for, before it asks people like us for more money again.",
     "Maybe. I would like to see the figures.",
@@ -31,48 +43,35 @@ WORDS = (
 
 
 @dataclass(slots=True)
-class Calls:
-    """Calls, prompt and answer tokens in the sampled ticks, and those of the last day of them, for going on from there."""
+class Turns:
+    """Turns that one model decides: prompt and answer tokens of each, by tick."""
 
-    calls: float = 0.0
-    tokens: float = 0.0
-    answers: float = 0.0
-    late_calls: float = 0.0
-    late_tokens: float = 0.0
-    late_answers: float = 0.0
-
-    def add(self, tokens: float, answer: float, *, late: bool) -> None:
-        """One call."""
-        self.calls += 1
-        self.tokens += tokens
-        self.answers += answer
-        if late:
-            self.late_calls += 1
-            self.late_tokens += tokens
-            self.late_answers += answer
-
-    def over(self, ticks: int, sampled: int, day: int) -> tuple[float, float, float]:
-        """(calls, prompt tokens, answer tokens) over `ticks`, the rest at the rate of the last day."""
-        more = max(0, ticks - sampled) / day
-        return self.calls + more * self.late_calls, self.tokens + more * self.late_tokens, self.answers + more * self.late_answers
+    ticks: list[int] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
+    answered: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Rehearsal:
-    """`acts` by model; `reading` of extraction."""
+    """Of a cell: `turns` by model; `reads` of extraction, which has followed to tick `read`."""
 
-    sampled: int
-    day: int
-    acts: dict[str, Calls] = field(default_factory=lambda: defaultdict(Calls))
-    reading: Calls = field(default_factory=Calls)
+    turns: dict[str, Turns] = field(default_factory=lambda: defaultdict(Turns))
+    reads: list[Read] = field(default_factory=list)
+    read: int = 0
 
 
-def rehearse(cell: Cell, ticks: int, day: int, step: Any = None) -> Rehearsal:
-    """Ticks [0, ticks) of a cell; `day` ticks are a day. step: of a recorded trace, which needs no engine."""
-    found = Rehearsal(ticks, min(day, ticks))
-    step = step or _world(cell, ticks, found)
-    if cell.models.extractor == "llm":
-        _read(cell, step, ticks, found)
+def rehearse(cell: Cell, ticks: int, step: Any) -> Rehearsal:
+    """Ticks [0, ticks) of a cell. step: of its world without a model, or of a recorded trace; where residents speak it is lived anew."""
+    found = Rehearsal()
+    every = cell.extract.every
+    reader = Rehearsed(cell) if cell.models.extractor == "llm" else None
+    if cell.replay is None and any((p.engine or cell.models.engine) == "llm" for p in cell.personas):
+        found.read = ticks // every * every
+        _remembered(cell, ticks, found, reader)
+    elif reader is not None:
+        found.read = _enough(step.episodes, ticks // every * every, every)
+        _read(cell, step, found.read, reader)
+    found.reads = [] if reader is None else reader.reads
     return found
 
 
@@ -81,11 +80,11 @@ class _Chatter:
 
     id = "rehearsal"
 
-    def __init__(self, cell: Cell, ticks: int, found: Rehearsal) -> None:
+    def __init__(self, cell: Cell, found: Rehearsal) -> None:
         from simflow.llm.room import Room
         from simflow.llm.speaker import ModelSpeaker
 
-        self.ticks, self.found = ticks, found
+        self.found = found
         self.speaker = ModelSpeaker(cell, Room.of(cell))
 
     def speak(self, turns: Sequence[Turn]) -> list[Act]:
@@ -93,11 +92,11 @@ class _Chatter:
         return [self._one(turn) for turn in turns]
 
     def _one(self, turn: Turn) -> Act:
-        sent = self.speaker.room.count(self.speaker.question(turn))
-        model = turn.model or self.speaker.room.endpoint.model
         act = self._act(turn)
-        answer = measure(said(act, turn))
-        self.found.acts[model].add(sent, answer, late=turn.tick >= self.ticks - self.found.day)
+        turns = self.found.turns[turn.model or self.speaker.room.endpoint.model]
+        turns.ticks.append(turn.tick)
+        turns.sent.append(self.speaker.room.count(self.speaker.question(turn)))
+        turns.answered.append(measure(said(act, turn)))
         return act
 
     def _act(self, turn: Turn) -> Act:
@@ -116,24 +115,8 @@ def said(act: Act, turn: Turn) -> dict[str, Any]:
     return {"turn": {"act": act.kind, **({} if act.post is None else {"post": act.post + 1}), **words}}
 
 
-def measure(answer: Any) -> int:
-    """Tokens of an answer: its JSON, as models write it, in the encoding that prompts are counted in."""
-    from simflow.llm.room import count
-
-    return count({"messages": [{"content": json.dumps(answer, ensure_ascii=False)}]}) - count({"messages": [{"content": ""}]})
-
-
-def _world(cell: Cell, ticks: int, found: Rehearsal) -> Any:
-    from simflow.world.builtin import BuiltinEngine
-
-    if any((p.engine or cell.models.engine) == "llm" for p in cell.personas):
-        return _remembered(cell, ticks, found)
-    engine = BuiltinEngine(cell)
-    return engine.advance(engine.begin(), 0, ticks)
-
-
-def _remembered(cell: Cell, ticks: int, found: Rehearsal) -> Any:
-    """A run in a folder that is thrown away: the residents of the cell, speaking at random, with all of its memory and nobody asked."""
+def _remembered(cell: Cell, ticks: int, found: Rehearsal, reader: Rehearsed | None) -> None:
+    # A run in a folder that is thrown away: the residents of the cell, speaking at random, with all of its memory and nobody asked.
     from simflow.run import open_cell
     from simflow.world.spoken import SpokenEngine
 
@@ -143,70 +126,24 @@ def _remembered(cell: Cell, ticks: int, found: Rehearsal) -> Any:
     free = dataclasses.replace(cell, clock=clock, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
     with tempfile.TemporaryDirectory(prefix="simflow-rehearsal-") as folder:
         run = open_cell("rehearsal.yaml", free, Path(folder))
-        engine: Any = SpokenEngine(dataclasses.replace(cell, clock=clock), _Chatter(cell, ticks, found))
+        extractor: Any = reader
+        engine: Any = SpokenEngine(dataclasses.replace(cell, clock=clock), _Chatter(cell, found))
         run.parts.engine = lambda: engine  # type: ignore[method-assign]
+        if reader is not None:
+            run.parts.extractor = lambda: extractor  # type: ignore[method-assign]
         for number in range(len(run.windows)):
             run.window(number)
-        return Lived(run.data().agents(), run.data().table("episodes"))
 
 
-@dataclass(frozen=True, slots=True)
-class Lived:
-    """What a rehearsal leaves of a world."""
-
-    agents: Any
-    episodes: Any
-
-
-def _read(cell: Cell, step: Any, ticks: int, found: Rehearsal) -> None:
-    from simflow.llm.extractor import ModelExtractor
-    from simflow.llm.room import Room
-    from simflow.memory.linking import Names
-    from simflow.memory.passages import READ_KINDS, passages, texts_of
-    from simflow.run.parts import Parts
-
-    room = Room.of(cell)
-    extractor = ModelExtractor(cell, room)
-    cheap = Parts(dataclasses.replace(cell, models=Models())).extractor()
-    rows = [r for r in step.episodes.to_pylist() if r["kind"] in READ_KINDS and (r["text"] or "").strip()]
-    texts = texts_of(step.episodes, [r[k] for r in rows for k in ("parent", "root") if r[k] is not None])
-    names = Names(step.agents)
-    every, size = cell.extract.every, cell.extract.batch
-    whole = ticks // every * every  # what comes after the last whole batch waits
-    for start in range(0, whole, every):
-        batch = passages([r for r in rows if start <= r["tick"] < start + every], names, texts)
-        hard = _hard(cell, batch, cheap)
-        for at in range(0, len(hard), size):
-            chunk = hard[at : at + size]
-            answer = measure(_readings(extractor, cheap, chunk))
-            found.reading.add(room.count(extractor.question(chunk)), answer, late=start == whole - every)
+def _enough(episodes: Any, whole: int, every: int) -> int:
+    """The tick up to which batches are read: all of them, or as many as have enough texts."""
+    ticks = np.sort(episodes.filter(pc.is_in(episodes["kind"], value_set=pa.array(READ_KINDS)))["tick"].to_numpy())
+    if len(ticks) <= MOST_READ:
+        return whole
+    return min(whole, max(FEWEST * every, int(ticks[MOST_READ]) // every * every))
 
 
-def _readings(extractor: Any, cheap: Any, chunk: list[Any]) -> dict[str, Any]:
-    # What the built-in extractor finds, as a model would say it; of what it finds nothing in, a model mostly finds something.
-    code = next(iter(extractor.codes))
-    found = [f for p in chunk for f in cheap.extract([p]).findings]
-    numbers = {p.episode: n for n, p in enumerate(chunk, 1)}
-    silent = [n for e, n in numbers.items() if e not in {f.episode for f in found}]
-    relations = [{"e": numbers[f.episode], "c": code, "v": 1} for f in found] + [{"e": n, "c": code, "v": 0} for n in silent]
-    return {"r": relations, "n": []}
-
-
-def _hard(cell: Cell, batch: list[Any], cheap: Any) -> list[Any]:
-    from simflow.llm.cascade import Cascade
-
-    cascade = Cascade(cell, Silent(), cheap=cheap)
-    return cascade.remaining(batch)
-
-
-class Silent:
-    """An embedder where none is needed."""
-
-    id = "none"
-    dimension = 1
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        """Nothing, for all."""
-        import numpy as np
-
-        return np.zeros((len(texts), 1), np.float32)
+def _read(cell: Cell, step: Any, until: int, reader: Any) -> None:
+    # Batch by batch through the memory's own distillation, so that a batch knows what was believed before it.
+    episodes = step.episodes.filter(pc.less(step.episodes["tick"], until))
+    distil(cell, reader, agents=step.agents, episodes=episodes, claims=CLAIMS.empty_table(), edges=EDGES.empty_table(), start=0, stop=until)
