@@ -83,7 +83,7 @@ class Wording:
             found.append(re.compile("".join(given[p] if at % 2 else re.escape(p) for at, p in enumerate(parts))))
         return found
 
-    def keys(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         """Every text by its full key, a form of a number by key and category."""
         found = dict(self._said) | {f"verbs.{at}": verb for at, verb in enumerate(self.verbs)}
         found |= {f"attitudes.{at}": verb for at, verb in enumerate(self.attitudes)}

@@ -118,6 +118,7 @@ def read_fact(words: Wording, text: str, of: str, verbs: Sequence[str], on: str)
     label = next((sign for head, sign in heads.items() if text.startswith(head) and not text[len(head) : len(head) + 1].isalnum()), None)
     if label is None:
         return None
+    text = text[max(len(head) for head in heads if text.startswith(head)) :]
     since = _search(words, text, "fact.since", tick=_NUMBER)
     seen = next((m for key in ("fact.once", "fact.times", "fact.times_last") if (m := _search(words, text, key, last=_LAST, n=_N))), None)
     said = {} if seen is None else seen.groupdict()

@@ -73,7 +73,7 @@ def _states(cell: Cell, agents: pa.Table, episodes: pa.Table, edges: pa.Table, t
         if row["joined"] < tick and not row["is_voice"]:
             who.append(row["agent"])
             drafts.append(list(_lines(row, holds.get(row["agent"], []), acts.get(row["agent"], []), goals, cell, ids, tick - 1)))
-    fitted = fit(drafts, cell.memory.persona_tokens)
+    fitted = fit(drafts, cell.memory.persona_tokens - _heading(cell))
     return pa.Table.from_arrays(
         [
             pa.array(who, pa.int32()),
@@ -84,6 +84,12 @@ def _states(cell: Cell, agents: pa.Table, episodes: pa.Table, edges: pa.Table, t
         ],
         schema=PERSONAS,
     )
+
+
+def _heading(cell: Cell) -> int:
+    # A block counts its heading and the line's own marks as part of the cap. States in English fill all of it, as they always have.
+    words = wording(cell.language.code)
+    return 0 if words.id is None else sum(tokens.counts([f"## {words.say('block.persona')}\n\n", "- ", "\n"]))
 
 
 def _lines(
