@@ -51,6 +51,11 @@ class Phase:
     tokens_out: Figure
     cost: Figure
 
+    @property
+    def tokens(self) -> Figure:
+        """In and out."""
+        return Figure(self.tokens_in.p50 + self.tokens_out.p50, self.tokens_in.p90 + self.tokens_out.p90)
+
     def plain(self) -> dict[str, Any]:
         """JSON values."""
         figures = {k: getattr(self, k).plain() for k in ("calls", "tokens_in", "tokens_out", "cost")}
@@ -69,14 +74,22 @@ class Forecast:
     @property
     def tokens(self) -> Figure:
         """Of all phases."""
-        return Figure(
-            sum(p.tokens_in.p50 + p.tokens_out.p50 for p in self.phases), sum(p.tokens_in.p90 + p.tokens_out.p90 for p in self.phases)
-        )
+        return Figure(sum(p.tokens.p50 for p in self.phases), sum(p.tokens.p90 for p in self.phases))
 
     @property
     def cost(self) -> Figure:
         """Of all phases, in USD."""
         return Figure(sum(p.cost.p50 for p in self.phases), sum(p.cost.p90 for p in self.phases))
+
+    def plain(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "episodes": self.episodes.plain(),
+            "tokens": self.tokens.plain(),
+            "cost": self.cost.plain(),
+            "phases": [p.plain() for p in self.phases],
+            "basis": self.basis,
+        }
 
 
 def spends(cell: Cell) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.cli.forecast import Figure, Forecast, forecast, spends
+from simflow.cli.spending import keep
 from simflow.plan import Cell, Event, Limits, Plan
 from simflow.scenario.changes import Change, brief, sweeps, variants
 
@@ -92,16 +93,7 @@ class Outlook:
                 for v, cs in self.changes.items()
             },
             "sweep": {k: v for k, (v, _) in self.swept.items()},
-            "forecast": {
-                v: {
-                    "episodes": f.episodes.plain(),
-                    "tokens": f.tokens.plain(),
-                    "cost": f.cost.plain(),
-                    "phases": [p.plain() for p in f.phases],
-                    "basis": f.basis,
-                }
-                for v, f in self.forecasts.items()
-            },
+            "forecast": {variant: one.plain() for variant, one in self.forecasts.items()},
             "total": {q: self.total(q) for q in ("p50", "p90")},
             "beyond_limits": self.beyond(),
         }
@@ -124,10 +116,21 @@ def outlook(plan: Plan, home: Path, *, dry_runs: bool | None = None) -> Outlook:
     count = sum(map(len, keys.values()))
     windows = Windows(count, count - len(distinct), _stored(home, distinct))
     made = Outlook(plan, home, windows, variants(plan.path), sweeps(plan.path), _differs(plan, keys))
-    for cell in {c.variant: c for c in reversed(plan.cells)}.values():
+    for cell in _firsts(plan.cells):
         if dry_runs or (dry_runs is None and spends(cell)):
             made.forecasts[cell.variant] = forecast(cell)
+    for cell in plan.cells:
+        if cell.variant in made.forecasts and not _stored(home, {keys[cell.name][-1]}):  # what is told after a run is no forecast
+            keep(home, cell, keys[cell.name], made.forecasts[cell.variant])
     return made
+
+
+def _firsts(cells: Sequence[Cell]) -> list[Cell]:
+    """The first cell of each variant, which stands for its other seeds and sweep values."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        found.setdefault(cell.variant, cell)
+    return list(found.values())
 
 
 def beyond(cells: Sequence[Cell], home: Path) -> list[str]:
@@ -135,12 +138,14 @@ def beyond(cells: Sequence[Cell], home: Path) -> list[str]:
     from simflow.run.cellrun import window_keys
 
     found = []
-    for cell in {c.variant: c for c in reversed(cells)}.values():
+    for cell in _firsts(cells):
         if (cell.limits.tokens is None and cell.limits.cost is None) or not spends(cell):
             continue
-        keys = set(window_keys(cell))
-        if _stored(home, keys) < len(keys):
-            found += _over(cell.limits, cell.variant, forecast(cell))
+        keys = window_keys(cell)
+        if _stored(home, set(keys)) < len(set(keys)):
+            made = forecast(cell)
+            keep(home, cell, keys, made)
+            found += _over(cell.limits, cell.variant, made)
     return found
 
 
@@ -259,26 +264,49 @@ def _bill(view: Outlook) -> Iterator[str]:
     if not view.forecasts:
         yield "  cost       no model is called: no tokens, no money. `--forecast` runs the engine for a while to say how much will happen"
         return
-    yield f"  {'forecast':<26}{'P50':>14}{'P90':>14}   a cell, from {next(iter(view.forecasts.values())).basis}"
+    yield f"  forecast   a cell; from {next(iter(view.forecasts.values())).basis}"
     for variant, one in view.forecasts.items():
-        if len(view.forecasts) > 1:
-            yield f"    {variant}"
         seconds = Figure(one.episodes.p50 / SENTENCES_A_SECOND, one.episodes.p90 / SENTENCES_A_SECOND)
-        rows = [("texts", one.episodes, "{:,.0f}"), ("processor s to embed them", seconds, "{:,.0f}")]
-        for phase in one.phases:
-            label = f"{phase.name} ({phase.model})"
-            rows += [(f"{label} calls", phase.calls, "{:,.0f}"), ("  tokens in", phase.tokens_in, "{:,.0f}")]
-            rows += [("  tokens out", phase.tokens_out, "{:,.0f}"), ("  USD", phase.cost, "{:,.4f}")]
-        for label, figure, form in rows:
-            yield f"    {label:<26}{form.format(figure.p50):>12}{form.format(figure.p90):>14}"
+        embedded = f"{_both(seconds)} s of processor time to embed them"
+        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts (P50 to P90); {embedded}"
+        yield from _phases(one)
     if any(f.phases for f in view.forecasts.values()):
         low, high = view.total("p50"), view.total("p90")
         yield f"  all that is left to compute: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {low['cost']:,.2f} to {high['cost']:,.2f} USD"
+        yield from _limits(view)
+
+
+def _phases(one: Forecast) -> Iterator[str]:
+    if not one.phases:
+        return
+    money = one.cost.p50 > 0
+    whole = one.cost.p50 if money else one.tokens.p50
+    yield f"      {'':<26}{'calls':>9}{'tokens in':>13}{'tokens out':>12}{'USD':>10}{'share':>7}{'tokens P90':>14}{'USD P90':>10}"
+    for p in sorted(one.phases, key=lambda p: -p.cost.p50 if money else -p.tokens.p50):
+        part = (p.cost.p50 if money else p.tokens.p50) / whole if whole else 0.0
+        used = f"{p.calls.p50:>9,.0f}{p.tokens_in.p50:>13,.0f}{p.tokens_out.p50:>12,.0f}{p.cost.p50:>10,.4f}{part:>7.0%}"
+        yield f"      {f'{p.name} ({p.model})':<26}{used}{p.tokens.p90:>14,.0f}{p.cost.p90:>10,.4f}"
+    if len(one.phases) > 1:
+        calls, sent, answered = (sum(getattr(p, name).p50 for p in one.phases) for name in ("calls", "tokens_in", "tokens_out"))
+        used = f"{calls:>9,.0f}{sent:>13,.0f}{answered:>12,.0f}{one.cost.p50:>10,.4f}{'':>7}"
+        yield f"      {'all':<26}{used}{one.tokens.p90:>14,.0f}{one.cost.p90:>10,.4f}"
+
+
+def _both(figure: Figure) -> str:
+    low, high = f"{figure.p50:,.0f}", f"{figure.p90:,.0f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _limits(view: Outlook) -> Iterator[str]:
     limits = view.first.limits
-    given = [
-        f"{name} {value:,}"
-        for name, value in (("tokens", limits.tokens), ("cost", limits.cost), ("hours", limits.hours))
-        if value is not None
-    ]
+    worst = {name: max(getattr(f, name).p90 for f in view.forecasts.values()) for name in ("tokens", "cost")}
+    given = []
+    for name, value in (("tokens", limits.tokens), ("cost", limits.cost)):
+        if value is not None:
+            given.append(f"{name} {value:,} (the P90 is {worst[name] / value:.1%} of it)" if value else f"{name} 0")
+    if limits.hours is not None:
+        given.append(f"hours {limits.hours:g}")
     if given:
         yield f"  limits     {', '.join(given)} a cell: {'beyond' if view.beyond() else 'within'}"
+    else:
+        yield "  limits     none: nothing stops a run that costs more; `limits: {tokens: ..., cost: ...}` would"

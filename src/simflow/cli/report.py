@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from simflow.cli.spending import spending, words
 from simflow.memory.beliefs import present
 from simflow.plan import slug
 from simflow.run.figures import figures
@@ -44,6 +45,7 @@ def summary(run: RunData) -> dict[str, Any]:
         "edges_superseded": now.get("edges_superseded", 0),
         "queue": now.get("queue", 0),
         "seconds": {stage: round(spent, 2) for stage, spent in seconds.items()},
+        "models": spending(run),
         "stance": stances(run),
     }
 
@@ -95,6 +97,7 @@ def show(run: RunData, console: Console) -> None:
     _kinds(about, console)
     _stance(about["stance"], console)
     _memory(run, about, console)
+    _models(about["models"], console)
     _stages(about, console)
     _next(run, console)
 
@@ -223,6 +226,19 @@ def liveliest(run: RunData) -> tuple[int, str] | None:
         return None
     most = max(counts.values())
     return min(pair for pair, count in counts.items() if count == most)
+
+
+def _models(spent: dict[str, Any], console: Console) -> None:
+    if not spent:
+        return
+    table = _table("Models", "phase", "model", "calls", "tokens in", "tokens out", "USD")
+    for row in spent["phases"]:
+        figures = (f"{row[name]:,}" for name in ("calls", "tokens_in", "tokens_out"))
+        table.add_row(row["phase"], Text(row["model"], justify="left"), *figures, f"{row['cost']:,.4f}")
+    console.print(table)
+    for line in words(spent):
+        console.print(Text(line, style="dim"), soft_wrap=True)
+    console.print()
 
 
 def _stages(about: dict[str, Any], console: Console) -> None:
