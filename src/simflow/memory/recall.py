@@ -28,8 +28,7 @@ _QUOTED = 4  # more candidates than wanted, for what the situation quotes
 _QUOTE = 3  # words of something that is quoted and not just a word of the situation
 _THEIRS = 2  # newest words of those whom the situation names
 
-_END = re.compile(r"(?<=[.!?…])[\"'»”]*\s+|: [\"«]")
-_QUOTES = ' "«»'
+_END = re.compile(r"(?<=[.!?…])[\"'»”]*\s+|: \"")
 
 Tell = Callable[[int], str]
 
@@ -133,7 +132,7 @@ def _worded(
 
 
 def _sentences(text: str) -> list[str]:
-    return [s.strip(_QUOTES) for s in _END.split(text.casefold()) if s.strip(_QUOTES)]
+    return [s.strip(' "') for s in _END.split(text.casefold()) if s.strip(' "')]
 
 
 class _Fresh:

@@ -202,7 +202,15 @@ _LANGUAGE = ("world: language",)
 LANGUAGE = Fields(
     "language",
     (
-        Key("code", Text(), "Language of the generated texts.", "pt", "language.code", _LANGUAGE, "en"),
+        Key(
+            "code",
+            Text(),
+            "Language of the generated texts, and of all that agents remember: en, pt, es or uk.",
+            "pt",
+            "language.code",
+            (*_LANGUAGE, "memory: recall", "memory: persona state", "agents on a model"),
+            "en",
+        ),
         Key("hedge", Share(), "Part of the texts that hedge.", "10%", "language.hedge", _LANGUAGE, "10%"),
         Key("negation", Share(), "Part of the texts that say it by negation.", "10%", "language.negation", _LANGUAGE, "10%"),
         Key("sarcasm", Share(), "Part of the texts that mean the opposite.", "3%", "language.sarcasm", _LANGUAGE, "3%"),
