@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simflow.errors import EndpointFailed
-from simflow.plan import Clock, Feed, Normal, Persona, Platform
+from simflow.llm import acting
+from simflow.plan import Clock, Feed, Language, Normal, Persona, Platform, Topic
 from simflow.ports import Act, Engine, Remote
 from simflow.world.builtin import BuiltinEngine
 from simflow.world.spoken import SpokenEngine
@@ -236,3 +237,19 @@ def test_persona_may_name_its_own_model(kit):
     cell = a_world(kit, personas=(Persona("a", 5, engine="llm", model="big"), Persona("b", 5, engine="llm")))
     run(cell, [0, 60], speaker)
     assert {t.model for t in speaker.turns} == {"big", None}
+
+
+def test_who_speaks_another_language_is_described_and_told_to_write_in_it(kit):
+    voice = Persona("speaker", 6, engine="llm", voice="direta", goals=("pagar menos",), stance={"tarifa": Normal(-0.9, 0.05)})
+    cell = a_world(kit, personas=(voice, Persona("listener", 14, engine="builtin")), topics=(Topic("tarifa"),), language=Language("pt"))
+    speaker, asked = Dice(), []
+    run(cell, [0, 30], speaker, lambda _agent, _tick, situation: asked.append(situation) or "")
+    who = speaker.turns[0].who
+    assert "\nVoz: direta.\nObjetivos: pagar menos.\n" in who
+    assert 'opõe-se a "tarifa" com firmeza' in who
+    assert any(" escreveu: " in situation or " respondeu" in situation for situation in asked)
+    assert not any(" wrote: " in situation or " replied" in situation for situation in asked)
+    rules = acting.stable(ALL, ("tarifa",), "pt")
+    assert "\nPeople here write in Portuguese, and so do you.\n" in rules
+    assert acting.stable(ALL, ("tarifa",), "en") == acting.stable(ALL, ("tarifa",)) == acting.stable(ALL, ("tarifa",), "fr")
+    assert set(rules.split("\n")) - set(acting.stable(ALL, ("tarifa",)).split("\n")) == {"People here write in Portuguese, and so do you."}

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from simflow.episode import wording
 from simflow.llm.ontology import STEPS, among, untitled
 from simflow.llm.reading import clean, handle, quoted
 from simflow.ports import Turn
@@ -53,8 +54,9 @@ class _Closed(BaseModel):
         return {**untitled(super().model_json_schema(*args, **kwargs)), "title": cls.__name__}
 
 
-def stable(actions: tuple[str, ...], topics: tuple[str, ...]) -> str:
-    """The part that all turns of a scenario share: the platform and its acts."""
+def stable(actions: tuple[str, ...], topics: tuple[str, ...], language: str | None = None) -> str:
+    """The part that all turns of a scenario share: the platform, its acts, and its language (a code), where that is not English."""
+    words = wording(language)
     return "\n".join(
         [
             "You are one person on a social network and act only as that person, in their voice, with what they know and remember.",
@@ -71,6 +73,7 @@ def stable(actions: tuple[str, ...], topics: tuple[str, ...]) -> str:
             "",
             f"Words of yours have at most {LONGEST} characters. With words, say which topic they are about (0 for none) and where they stand on it:",
             "-2 strongly against, -1 against, 0 undecided, 1 for, 2 strongly for.",
+            *([f"People here write in {words.say('name')}, and so do you."] if words.id else []),
             'Answer in JSON: {"turn": {"act": ..., and what the act needs}}.',
         ]
     )

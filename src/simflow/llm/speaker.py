@@ -45,7 +45,7 @@ class ModelSpeaker:
         """What is sent for a turn."""
         return Question(
             phase="act",
-            stable=acting.stable(turn.actions, turn.topics),
+            stable=acting.stable(turn.actions, turn.topics, self.cell.language.code),
             text=acting.text(turn),
             shape=acting.shape(turn.actions, len(turn.feed), len(turn.topics)),
             most=MOST,
