@@ -99,10 +99,14 @@ def test_extraction_works_in_each_mode(kit, mode):
     script = Script(in_mode)
     batch = kit.passages(6)
     with serving(script) as url:
-        result = ModelExtractor(kit.a_cell(), kit.room_at(url, mode=mode), size=6).extract(batch)
+        extractor = ModelExtractor(kit.a_cell(), kit.room_at(url, mode=mode), size=6)
+        shown = extractor.room.request(extractor.question(extractor.batches(batch, 6)[0]))
+        assert not script.requests, "to show a question asks nobody"
+        result = extractor.extract(batch)
     kit.accounted(batch, result)
     assert len(result.findings) == 6
     sent = script.requests[0]
+    assert shown == sent
     assert {"json_schema": "response_format", "json": "response_format", "tools": "tools"}.get(mode, "messages") in sent
     if mode == "json_schema":
         assert sent["response_format"]["json_schema"]["strict"] is True

@@ -42,7 +42,7 @@ def prompts(
     room = Room.of(cell)
     room.keep_in(root or home())
     if probe:
-        click.echo(_probed(room, as_json=as_json))
+        _probe(room, as_json=as_json)
         return
     who = agent.removeprefix("@") if agent else None
     asked = [
@@ -64,7 +64,7 @@ def prompts(
         if question is None:
             raise NotFound("no such question would be asked", hint="`--list` shows those that were; is the agent one that speaks?")
         click.echo("not recorded: as the first one would be, before anything is remembered", err=True)
-        shown = {"phase": question.phase, **question.about, "request": _request(room, question), "answer": None, "failure": None}
+        shown = {"phase": question.phase, **question.about, "request": room.request(question), "answer": None, "failure": None}
     click.echo(json.dumps(shown, ensure_ascii=False, indent=1) if as_json else _text(shown))
 
 
@@ -134,18 +134,6 @@ def _reading(cell: Cell, room: Room, tick: int) -> Question[Any] | None:
     return ModelExtractor(cell, room).question(found[: cell.extract.batch]) if found else None
 
 
-def _request(room: Room, question: Question[Any]) -> dict[str, Any]:
-    shape = {"name": question.shape.__name__, "schema": question.shape.model_json_schema(), "strict": True}
-    return {
-        "model": question.model or room.endpoint.model,
-        "messages": [{"role": "system", "content": question.stable}, {"role": "user", "content": question.text}],
-        "temperature": question.temperature,
-        "seed": question.seed,
-        "max_tokens": question.most,
-        "response_format": {"type": "json_schema", "json_schema": shape},
-    }
-
-
 def _text(shown: dict[str, Any]) -> str:
     from simflow.llm.room import count
 
@@ -170,14 +158,20 @@ def _row(row: dict[str, Any]) -> str:
     return f"{row['phase']:<8} tick {row.get('tick', '?'):>5}  {about}  {row['key'][:12]}"
 
 
-def _probed(room: Room, *, as_json: bool) -> str:
+def _probe(room: Room, *, as_json: bool) -> None:
+    # Says what the endpoint masters; raises EndpointFailed, after that, if it masters nothing.
+    from simflow.errors import EndpointFailed
     from simflow.llm.probe import probe
 
     room.ready()
+    place, model = room.endpoint.place, room.endpoint.model
     found = probe(room)
-    if as_json:
-        return json.dumps({"endpoint": room.endpoint.place, "model": room.endpoint.model, "modes": found}, indent=1)
-    lines = [f"{room.endpoint.place}, {room.endpoint.model}"]
-    lines += [f"  {mode:<12} {fault or 'masters it'}" for mode, fault in found.items()]
     able = [mode for mode, fault in found.items() if not fault]
-    return "\n".join([*lines, f"set SIMFLOW_LLM_MODE={able[0]}" if able else "no mode works with this model"])
+    if as_json:
+        click.echo(json.dumps({"endpoint": place, "model": model, "modes": found}, indent=1))
+    else:
+        click.echo("\n".join([f"{place}, {model}", *(f"  {mode:<12} {fault or 'masters it'}" for mode, fault in found.items())]))
+    if not able:
+        raise EndpointFailed(f"{model} at {place} masters no way of shaping answers", hint="what it said to each stands above")
+    if not as_json:
+        click.echo(f"set SIMFLOW_LLM_MODE={able[0]}")

@@ -6,6 +6,7 @@ limits, the pace, the wire. Nothing else in simflow retries, meters or caches ca
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import logging
@@ -24,7 +25,7 @@ from pydantic import BaseModel
 
 from simflow.errors import EndpointFailed
 from simflow.llm.completion import ENCODING, read, short, spent
-from simflow.llm.endpoint import Endpoint, Mode
+from simflow.llm.endpoint import MODES, Endpoint, Mode
 from simflow.llm.meter import Meter
 from simflow.llm.pace import Halted, Pace
 from simflow.llm.prices import Price, price
@@ -82,7 +83,7 @@ class Room:
         self.account = account
         self.recording = Recording(endpoint.tapes, endpoint.taping, account)
         self.pace = Pace(endpoint.requests_per_minute, endpoint.tokens_per_minute)
-        self._creators: dict[str, Callable[..., Any]] = {}
+        self._fixed: dict[tuple[str, type[BaseModel]], int] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -128,11 +129,27 @@ class Room:
         """Whether the answer's schema counts as prompt: OpenAI reads it to the model, servers that constrain decoding by it do not."""
         return not self.endpoint.base_url and not self.endpoint.local
 
+    def request(self, question: Question[Any]) -> dict[str, Any]:
+        """What would be sent for a question, to the byte; nobody is asked. Mode `auto`, of which only the endpoint knows, is taken for its first."""
+        shown: dict[str, Any] = {}
+        note: dict[str, Any] = {}
+
+        def create(**request: Any) -> ChatCompletion:
+            shown.update(self._strict(request))
+            note["error"] = _Shown()
+            raise note["error"]
+
+        mode = MODES[0] if self.endpoint.mode == "auto" else self.endpoint.mode
+        with contextlib.suppress(_Shown):
+            self._shaped(question, question.model or self.endpoint.model, mode, create, note)
+        return shown
+
     def count(self, question: Question[Any]) -> int:
-        """Prompt tokens that a question would be billed, about. For mode json_schema."""
-        messages = [{"content": question.stable}, {"content": question.text}]
-        request: dict[str, Any] = {"messages": messages, "response_format": question.shape.model_json_schema()}
-        return count(request, schema=self.bills_schema)
+        """Prompt tokens that a question would be billed, about."""
+        same = (question.stable, question.shape)
+        if same not in self._fixed:
+            self._fixed[same] = count(self.request(replace(question, text="")), schema=self.bills_schema)
+        return self._fixed[same] + sum(toktok.batch_count([question.text], ENCODING, threads=1))
 
     def usage(self) -> tuple[Usage, ...]:
         """What was spent in this process, by phase and model."""
@@ -274,6 +291,10 @@ class Room:
         self.recording.put(key, request, {"response": answer})
         note["key"] = key
         return read(answer)
+
+
+class _Shown(Exception):
+    """A request was to be seen, not sent."""
 
 
 _rooms: weakref.WeakValueDictionary[tuple[str, Endpoint], Room] = weakref.WeakValueDictionary()

@@ -1,0 +1,121 @@
+"""`simflow prompts` shows what a model is sent, to the byte: before anything is asked, and from the recording afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from simflow.cli import main
+from simflow.llm.scripted import Script, completion, error, serving
+
+SCENARIO = """\
+scenario: study
+topics: {tariff: A rise of water bills.}
+population:
+  agents: 6
+  personas: {resident: {share: 100%, voice: blunt}}
+  voices: {council: {followers: 100%}}
+platform: {feed: {posts: 3}}
+network: {links: 3}
+clock: {ticks: 12, tick: 1h, window: 6, active: {night: 100%, morning: 100%, day: 100%, evening: 100%}}
+events: {news: {at: 0, by: council, post: From May the tariff rises by 18%.}}
+extract: {every: 6, accept: 100%}
+models: {engine: llm, extractor: llm, model: gpt-4o-mini}
+"""
+
+
+def answer(request, _):
+    """Acts say something; lines mean something."""
+    shape = json.dumps(request["response_format"])
+    asked = [int(line.split(" ", 1)[0]) for line in request["messages"][-1]["content"].splitlines() if re.match(r"\d+ @", line)]
+    act = {"turn": {"act": "post", "text": "I am against the tariff.", "topic": 1, "stance": -1}}
+    value = json.dumps(act if '"turn"' in shape else {"r": [{"e": n, "c": 1, "v": -1} for n in asked], "n": []})
+    return completion(value)
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    for name in ("SIMFLOW_LLM_MODEL", "SIMFLOW_LLM_CACHE", "SIMFLOW_LLM_MODE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SIMFLOW_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    path = tmp_path / "study.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def simflow(*words) -> int:
+    try:
+        main([str(word) for word in words])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_first_question_is_sent_exactly_as_it_was_shown(scenario, monkeypatch, capsys):
+    scenario.write_text(SCENARIO.replace("window: 6", "window: 12").replace("every: 6", "every: 12").replace("extractor: llm, ", ""))
+    script = Script(answer)
+    with serving(script) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert simflow("prompts", scenario, "--json") == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert (shown["phase"], shown["answer"]) == ("act", None)
+        assert not script.requests, "to show a question asks nobody"
+        assert simflow("run", scenario, "--no-tables", "--quiet") == 0
+        capsys.readouterr()
+    same = [r for r in script.requests if r["messages"] == shown["request"]["messages"]]
+    assert same == [shown["request"]]
+
+
+def test_recorded_questions_are_those_that_were_asked_with_their_answers(scenario, monkeypatch, capsys):
+    script = Script(answer)
+    with serving(script) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert simflow("run", scenario, "--no-tables", "--quiet") == 0
+        capsys.readouterr()
+        assert simflow("prompts", scenario, "--list", "--json") == 0
+        asked = json.loads(capsys.readouterr().out)
+        assert len(asked) == len(script.requests)
+        spoke = next(row for row in asked if row["phase"] == "act" and row["tick"] > 0)
+        assert simflow("prompts", scenario, "--agent", f"@{spoke['agent']}", "--tick", spoke["tick"], "--json") == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert (shown["agent"], shown["tick"]) == (spoke["agent"], spoke["tick"])
+        assert shown["request"] in script.requests
+        assert json.loads(shown["answer"]["choices"][0]["message"]["content"])["turn"]["text"] == "I am against the tariff."
+        assert simflow("prompts", scenario, "--phase", "extract") == 0
+        text = capsys.readouterr().out
+    lines = next(r for r in script.requests if "You read what people wrote" in r["messages"][0]["content"])
+    assert lines["messages"][0]["content"] in text
+    assert "--- answer (100 tokens in, 20 out)" in text
+
+
+def test_agent_that_never_speaks_is_no_question(scenario, capsys):
+    assert simflow("prompts", scenario, "--agent", "@nobody99") != 0
+    assert "no such question would be asked" in capsys.readouterr().err
+
+
+def test_probe_says_what_an_endpoint_masters(scenario, monkeypatch, capsys):
+    def in_json_only(request, _):
+        if request.get("response_format", {}).get("type") != "json_object":
+            return error(400, "unsupported", "this server cannot do that")
+        return completion(json.dumps({"signs": [{"item": 1, "sign": 1}, {"item": 2, "sign": -1}]}))
+
+    with serving(Script(in_json_only)) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert simflow("prompts", scenario, "--probe") == 0
+        assert capsys.readouterr().out.splitlines()[-1] == "set SIMFLOW_LLM_MODE=json"
+        assert simflow("prompts", scenario, "--probe", "--json") == 0
+        found = json.loads(capsys.readouterr().out)["modes"]
+    assert not found["json"]
+    assert "cannot do that" in found["tools"]
+
+
+def test_probe_of_an_endpoint_that_masters_nothing_fails(scenario, monkeypatch, capsys):
+    with serving(Script(lambda *_: error(401, "invalid_api_key", "wrong key"))) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert simflow("prompts", scenario, "--probe") == 3
+    said = capsys.readouterr()
+    assert "wrong key" in said.out
+    assert "masters no way of shaping answers" in said.err
