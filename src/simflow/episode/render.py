@@ -25,14 +25,11 @@ def sentence(
     words = wording(language)
     forms = words.sentences.get(kind, words.sentences["*"])
     said = text if kind in _SPOKEN or forms is words.sentences["*"] else cut(parent_text) if parent_text else None
-    form = "_".join(name for name, there in (("to", target), ("words", said)) if there and name in forms)
-    return forms[form or "alone"].format(
-        who=f"@{actor.removeprefix('@')}",
-        whom=f"@{target.removeprefix('@')}" if target else None,
-        words=said,
-        where=(parent_text or words.say("group.some")) if kind == "group" else None,
-        kind=kind,
-    )
+    to, worded = bool(target) and "to" in forms, bool(said) and "words" in forms
+    form = ("to_words" if worded else "to") if to else "words" if worded else "alone"
+    whom = f"@{target.removeprefix('@')}" if target else None
+    where = (parent_text or words.say("group.some")) if kind == "group" else None
+    return forms[form].format(who=f"@{actor.removeprefix('@')}", whom=whom, words=said, where=where, kind=kind)
 
 
 def cut(text: str, limit: int = 80) -> str:

@@ -91,6 +91,7 @@ class Wording:
         return found | {f"{key}.{form}": text for key, forms in self._counted.items() for form, text in forms.items()}
 
 
+@functools.lru_cache(maxsize=64)
 def wording(language: str | None) -> Wording:
     """The words of a language code such as `pt` or `pt-BR`; English for a language that has no table."""
     short = (language or CODES[0]).replace("_", "-").split("-", maxsplit=1)[0].lower()
