@@ -1,19 +1,23 @@
-"""What a plan forecasts is what a run is billed: three studies, each forecast, then run on an endpoint that counts tokens itself."""
+"""What a plan forecasts is what a run is billed: studies, each forecast, then run on an endpoint that counts tokens itself."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from simflow.cli.forecast import forecast
+from simflow.llm.ontology import codes
+from simflow.llm.reading import clean, handle
 from simflow.llm.room import count
 from simflow.llm.scripted import Script, completion, serving
-from simflow.plan import Cell, Clock, Extract, Limits, Memory, Models, Network, Persona, Topic
+from simflow.plan import Cell, Clock, Event, Extract, Limits, Memory, Models, Network, Normal, Persona, Topic
 from simflow.run import open_cell
+from simflow.world.builtin import BuiltinEngine
 
 MODEL = "gpt-4o-mini"
 SAID = (
@@ -80,6 +84,20 @@ STUDIES = {
 }
 
 
+SWINGS = cell(
+    personas=(Persona("resident", 40, stance={"water tariff": Normal(-0.6, 0.1), "council trust": Normal(-0.6, 0.1)}),),
+    clock=Clock(ticks=132, window=50),
+    events=tuple(
+        Event(f"{name} {topic.name}", verb="nudge", at=at, every=48, topic=topic.name, amount=by)
+        for name, at, by in (("for", 12, 1.4), ("against", 36, -1.4))
+        for topic in TOPICS
+    ),
+    extract=Extract(every=12, audit=0.0),
+    models=Models(extractor="llm", embedder="static", model=MODEL),
+)
+"""Everybody is moved from one side to the other each day: what is said contradicts what the memory holds of the speaker."""
+
+
 @pytest.fixture
 def endpoint(monkeypatch, tmp_path):
     for name in ("SIMFLOW_LLM_MODEL", "SIMFLOW_LLM_CACHE", "SIMFLOW_LLM_MODE"):
@@ -98,11 +116,52 @@ def billed(study: Cell, home) -> int:
     return sum(run.data().window(n).manifest["tokens"] for n in range(len(run.windows)))
 
 
+def read_how(study: Cell, home) -> Counter:
+    data = open_cell("study.yaml", study, home).data()
+    return sum((Counter(data.window(n).manifest["notes"]) for n in range(len(data.windows))), Counter())
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_run_is_billed_what_its_forecast_said_within_15_percent(name, endpoint, tmp_path):
     found = forecast(STUDIES[name])
     assert not endpoint.requests, "a forecast asks nobody"
     actual = billed(STUDIES[name], tmp_path / ".simflow")
+    assert 0.85 <= actual / found.tokens.p50 <= 1.15
+    assert actual <= found.tokens.p90
+
+
+class Understanding:
+    """A model that reads what was meant: the world's truth of each line, by its author and its words."""
+
+    def __init__(self, study: Cell) -> None:
+        engine = BuiltinEngine(study)
+        step = engine.advance(engine.begin(), 0, study.clock.ticks)
+        ids = dict(zip(step.agents["agent"].to_pylist(), step.agents["id"].to_pylist(), strict=True))
+        meant = {r["episode"]: (study.topics[r["topic"]].name, r["stance"]) for r in step.truth["statements"].to_pylist()}
+        self.said = {
+            (handle(ids[r["actor"]]), clean(r["text"], 1200)): meant[r["episode"]]
+            for r in step.episodes.to_pylist()
+            if r["text"] and r["episode"] in meant
+        }
+        self.codes = {(c.kind.name, c.topic): c.number for c in codes(study.extract.relations, study.topics)}
+
+    def __call__(self, request: dict, _: int) -> dict:
+        found = []
+        for line in request["messages"][-1]["content"].splitlines():
+            number, author, words = re.match(r'(\d+) (@\S+?)(?: .*?)?: (".*")$', line).groups()
+            topic, stance = self.said[author, json.loads(words)]
+            found.append({"e": int(number), "c": self.codes["opinion", topic], "v": round(2 * stance)})
+        answer = json.dumps({"r": found, "n": []}, separators=(",", ":"))
+        out = count({"messages": [{"content": answer}]}) - count({"messages": [{"content": ""}]})
+        return completion(answer, usage=(count(request, schema=False), out))
+
+
+def test_what_contradicts_a_held_belief_is_forecast_as_it_is_billed(endpoint, tmp_path):
+    found = forecast(SWINGS)
+    assert not endpoint.requests, "a forecast asks nobody"
+    endpoint.answer = Understanding(SWINGS)
+    actual, notes = billed(SWINGS, tmp_path / ".simflow"), read_how(SWINGS, tmp_path / ".simflow")
+    assert 3 * notes["contradictions"] > notes["by_model"], "the study is about contradictions"
     assert 0.85 <= actual / found.tokens.p50 <= 1.15
     assert actual <= found.tokens.p90
 
@@ -125,3 +184,57 @@ def test_a_run_that_would_go_beyond_its_limits_is_refused_before_anything_is_pai
     assert "beyond the limits" in capsys.readouterr().err
     assert not endpoint.requests
     assert not (tmp_path / "state" / "runs").exists()
+
+
+def told(capsys, *args: str) -> str:
+    from simflow.cli import main
+
+    with pytest.raises(SystemExit) as end:
+        main(list(args))
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_a_run_says_what_was_forecast_for_it_and_what_it_used(endpoint, tmp_path, capsys, monkeypatch):
+    from simflow.cli.spending import spending
+    from simflow.scenario import load
+
+    home, path = tmp_path / "state", tmp_path / "study.yaml"
+    monkeypatch.setenv("SIMFLOW_HOME", str(home))
+    path.write_text(
+        "scenario: study\ntopics: {tariff: A rise.}\npopulation: {agents: 20}\nclock: {ticks: 24, window: 12}\n"
+        "extract: {every: 12}\nmodels: {extractor: llm, embedder: static, model: gpt-4o-mini}\n"
+    )
+    planned = told(capsys, "plan", str(path))
+    assert "extract (gpt-4o-mini)" in planned
+    assert "limits     none" in planned, "a plan says that nothing would stop it"
+    study = load(path).cells[0]
+    run = open_cell(path, study, home)
+    run.window(0)
+    assert spending(run.data())["ratio"] is None, "half a run has used half of its forecast"
+    run.window(1)
+    spent, used = spending(run.data()), sum(run.data().window(n).manifest["tokens"] for n in (0, 1))
+    assert spent["tokens"] == used > 0
+    assert spent["ratio"] == round(used / spent["forecast"]["tokens"]["p50"], 3)
+    told(capsys, "plan", str(path))
+    assert spending(run.data())["forecast"] == spent["forecast"], "what is told after a run is no forecast"
+    assert f"({spent['ratio']:.2f} of it)" in told(capsys, "runs", "study")
+
+
+def test_who_calls_no_model_pays_for_no_forecast(tmp_path, capsys, monkeypatch):
+    from simflow.cli.outlook import beyond
+    from simflow.cli.spending import spending
+
+    home, path = tmp_path / "state", tmp_path / "study.yaml"
+    monkeypatch.setenv("SIMFLOW_HOME", str(home))
+    monkeypatch.setattr("simflow.cli.outlook.forecast", lambda _: pytest.fail("nothing is spent"))
+    path.write_text("scenario: study\ntopics: {tariff: A rise.}\npopulation: {agents: 5}\nclock: {ticks: 12}\nlimits: {tokens: 5}\n")
+    assert "no model is called" in told(capsys, "plan", str(path))
+    study = cell(
+        personas=(Persona("resident", 5),), clock=Clock(ticks=12, window=12), limits=Limits(tokens=5), models=Models(embedder="static")
+    )
+    assert beyond([study], home) == []
+    run = open_cell(path, study, home)
+    run.window(0)
+    assert spending(run.data()) == {}
+    assert not (home / "cache" / "forecasts").exists()

@@ -210,7 +210,7 @@ def _facts(view: Outlook) -> Iterator[tuple[str, str]]:
     yield "topics", ", ".join(t.name for t in first.topics) or "none"
     yield (
         "time",
-        f"{clock.ticks:,} ticks of {length(clock.minutes)} = {length(clock.ticks * clock.minutes)}; {len(first.windows):,} windows of {clock.window:,}",
+        f"{clock.ticks:,} ticks of {length(clock.minutes)} = {length(clock.ticks * clock.minutes)}; {len(first.windows):,} window{'' if len(first.windows) == 1 else 's'} of {clock.window:,}",
     )
     for number, event in enumerate(first.events):
         by = f" by {event.by}" if event.by else ""
