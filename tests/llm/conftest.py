@@ -112,7 +112,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SIMFLOW_HOME", str(tmp_path / ".simflow"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def kit() -> SimpleNamespace:
     """What tests of this room share."""
     return SimpleNamespace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Iterator
 from typing import cast
@@ -28,8 +29,11 @@ def client(key: str | None, address: str, timeout: float) -> openai.OpenAI:
         response.stream = _Body(cast("httpx2.SyncByteStream", response.stream), response.request.extensions[_BEGAN] + timeout)
 
     limits = openai.Timeout(timeout, connect=min(10.0, timeout))
+    # Authorities are read where there is something to verify; it takes longer than many a local answer.
+    plain = address.startswith("http://")
     sender = httpx2.Client(
         timeout=limits,
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
         follow_redirects=False,
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
         event_hooks={"request": [begin], "response": [bound]},
