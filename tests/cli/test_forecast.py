@@ -11,11 +11,29 @@ from dataclasses import replace
 import pytest
 
 from simflow.cli.forecast import forecast
+from simflow.cli.stand_in import Rehearsed
+from simflow.episode import CLAIMS, EDGES
 from simflow.llm.ontology import codes
 from simflow.llm.reading import clean, handle
 from simflow.llm.room import count
 from simflow.llm.scripted import Script, completion, serving
-from simflow.plan import Cell, Clock, Event, Extract, Limits, Memory, Models, Network, Normal, Persona, Topic
+from simflow.memory.distil import distil
+from simflow.plan import (
+    Cell,
+    Clock,
+    Entity,
+    EntityKind,
+    Event,
+    Extract,
+    Limits,
+    Memory,
+    Models,
+    Network,
+    Normal,
+    Persona,
+    RelationKind,
+    Topic,
+)
 from simflow.run import open_cell
 from simflow.world.builtin import BuiltinEngine
 
@@ -128,6 +146,32 @@ def test_a_run_is_billed_what_its_forecast_said_within_15_percent(name, endpoint
     actual = billed(STUDIES[name], tmp_path / ".simflow")
     assert 0.85 <= actual / found.tokens.p50 <= 1.15
     assert actual <= found.tokens.p90
+    turns = sum('"turn"' in json.dumps(request) for request in endpoint.requests)
+    assert turns == sum(p.calls.p50 for p in found.phases if p.name == "act"), "who is awake when is known before"
+
+
+@pytest.mark.parametrize(
+    "extract",
+    [
+        Extract(every=12),
+        Extract(every=12, batch=3, relations=(RelationKind("trust", on="agent"),)),
+        Extract(
+            every=12,
+            relations=(RelationKind("trust", on="agent"), RelationKind("opinion", on="place")),
+            entities=(EntityKind("place", "Parts of town.", (Entity("harbour", ("docks", "water")),)),),
+        ),
+    ],
+    ids=["opinions", "people alone", "entities"],
+)
+def test_the_stand_in_accounts_for_every_line_whatever_can_be_said(extract, endpoint):
+    study = cell(personas=(Persona("resident", 30),), clock=Clock(ticks=36), extract=extract, models=Models(extractor="llm", model=MODEL))
+    engine, reader = BuiltinEngine(study), Rehearsed(study)
+    step = engine.advance(engine.begin(), 0, 36)
+    none = {"claims": CLAIMS.empty_table(), "edges": EDGES.empty_table()}
+    distil(study, reader, agents=step.agents, episodes=step.episodes, start=0, stop=36, **none)
+    counts = reader.guessing.counts
+    assert counts["calls"] == sum(r.plain[0] for r in reader.reads) > 0
+    assert not {"asked_again", "halved", "parked", "refused_by_guard"} & counts.keys()
 
 
 class Understanding:

@@ -264,15 +264,15 @@ def _bill(view: Outlook) -> Iterator[str]:
     if not view.forecasts:
         yield "  cost       no model is called: no tokens, no money. `--forecast` runs the engine for a while to say how much will happen"
         return
-    yield f"  forecast   a cell; from {next(iter(view.forecasts.values())).basis}"
+    yield f"  forecast   a cell, P50 and P90; from {next(iter(view.forecasts.values())).basis}"
     for variant, one in view.forecasts.items():
         seconds = Figure(one.episodes.p50 / SENTENCES_A_SECOND, one.episodes.p90 / SENTENCES_A_SECOND)
         embedded = f"{_both(seconds)} s of processor time to embed them"
-        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts (P50 to P90); {embedded}"
+        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts; {embedded}"
         yield from _phases(one)
     if any(f.phases for f in view.forecasts.values()):
         low, high = view.total("p50"), view.total("p90")
-        yield f"  all that is left to compute: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {low['cost']:,.2f} to {high['cost']:,.2f} USD"
+        yield f"  all that is left to compute: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {_usd(low['cost'])} to {_usd(high['cost'])} USD"
         yield from _limits(view)
 
 
@@ -281,15 +281,20 @@ def _phases(one: Forecast) -> Iterator[str]:
         return
     money = one.cost.p50 > 0
     whole = one.cost.p50 if money else one.tokens.p50
-    yield f"      {'':<26}{'calls':>9}{'tokens in':>13}{'tokens out':>12}{'USD':>10}{'share':>7}{'tokens P90':>14}{'USD P90':>10}"
+    wide = max(26, *(len(p.name) + len(p.model) + 4 for p in one.phases))
+    yield f"      {'':<{wide}}{'calls':>8}{'tokens in':>13}{'tokens out':>12}{'USD':>10}{'share':>7}{'tokens P90':>14}{'USD P90':>10}"
     for p in sorted(one.phases, key=lambda p: -p.cost.p50 if money else -p.tokens.p50):
         part = (p.cost.p50 if money else p.tokens.p50) / whole if whole else 0.0
-        used = f"{p.calls.p50:>9,.0f}{p.tokens_in.p50:>13,.0f}{p.tokens_out.p50:>12,.0f}{p.cost.p50:>10,.4f}{part:>7.0%}"
-        yield f"      {f'{p.name} ({p.model})':<26}{used}{p.tokens.p90:>14,.0f}{p.cost.p90:>10,.4f}"
+        used = f"{p.calls.p50:>8,.0f}{p.tokens_in.p50:>13,.0f}{p.tokens_out.p50:>12,.0f}{p.cost.p50:>10,.4f}{part:>7.0%}"
+        yield f"      {f'{p.name} ({p.model})':<{wide}}{used}{p.tokens.p90:>14,.0f}{p.cost.p90:>10,.4f}"
     if len(one.phases) > 1:
         calls, sent, answered = (sum(getattr(p, name).p50 for p in one.phases) for name in ("calls", "tokens_in", "tokens_out"))
-        used = f"{calls:>9,.0f}{sent:>13,.0f}{answered:>12,.0f}{one.cost.p50:>10,.4f}{'':>7}"
-        yield f"      {'all':<26}{used}{one.tokens.p90:>14,.0f}{one.cost.p90:>10,.4f}"
+        used = f"{calls:>8,.0f}{sent:>13,.0f}{answered:>12,.0f}{one.cost.p50:>10,.4f}{'':>7}"
+        yield f"      {'all':<{wide}}{used}{one.tokens.p90:>14,.0f}{one.cost.p90:>10,.4f}"
+
+
+def _usd(cost: float) -> str:
+    return f"{cost:,.2f}" if cost >= 1 or not cost else f"{cost:.4f}"
 
 
 def _both(figure: Figure) -> str:

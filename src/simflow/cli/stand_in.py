@@ -105,6 +105,7 @@ class Guessing(ModelExtractor):
         super().__init__(cell, Counting(Endpoint.from_environment(cell.models.model)))
         self.forgets, self.guesses = forgets, guesses
         self.bold = BuiltinExtractor(cell, sure=0.0)
+        self.plain = next((c.number for c in self.codes.values() if not c.towards_agent), 0)
         self.numbers = {(c.kind.name, c.towards_agent, c.topic): c.number for c in self.codes.values()}
 
     def question(self, passages: Sequence[Passage], attempt: int = 0) -> Question[BaseModel]:
@@ -129,7 +130,9 @@ class Guessing(ModelExtractor):
             if episode not in self.guesses:
                 self.guesses[episode] = self.bold.extract([line.passage]).findings
             items = [item for f in self.guesses[episode] if (item := self._item(line, f)) is not None]
-            said[line.number] = items or ([{"e": line.number, "c": min(self.codes), "v": 0}] if _lot(f"{episode}") < FINDS else [])
+            said[line.number] = items or (
+                [{"e": line.number, "c": self.plain, "v": 0}] if self.plain and _lot(f"{episode}") < FINDS else []
+            )
         if self.style == "each":
             return {str(number): [[i["c"], i["v"]] for i in items][:PER_LINE] for number, items in said.items()}
         return {"r": [item for items in said.values() for item in items], "n": [number for number, items in said.items() if not items]}
