@@ -272,7 +272,9 @@ def _bill(view: Outlook) -> Iterator[str]:
         yield from _phases(one)
     if any(f.phases for f in view.forecasts.values()):
         low, high = view.total("p50"), view.total("p90")
-        yield f"  all that is left to compute: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {_usd(low['cost'])} to {_usd(high['cost'])} USD"
+        count, cells = view.windows, len(view.plan.cells)
+        left = f"{count.missing:,} of {count.all:,} windows of {cells:,} cell{'' if cells == 1 else 's'}"
+        yield f"  all that is left to compute, {left}: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {_usd(low['cost'])} to {_usd(high['cost'])} USD"
         yield from _limits(view)
 
 

@@ -87,10 +87,12 @@ class Counting(Room):
 
     def ask_all(self, questions: Sequence[Question[M]]) -> list[Answer[M] | Unusable | Unreachable]:
         """The guess for each question."""
-        return [self._guess(question) for question in questions]
+        answers: list[Answer[M] | Unusable | Unreachable] = [self._guess(question) for question in questions]
+        self.guesses.clear()
+        return answers
 
     def _guess(self, question: Question[M]) -> Answer[M]:
-        said = self.guesses.pop(question.text)
+        said = self.guesses[question.text]  # equal questions get equal answers
         sent, answered = self.count(question), measure(said)
         self.bill += (1, sent, answered)
         return Answer(question.shape.model_validate(said), sent, answered, replayed=False)
@@ -188,8 +190,9 @@ class Rehearsed(Cascade):
     def _drawn_doubts(self, accepted: Mapping[int, Sequence[Finding]], odds: F64, audited: set[int] | None, prices: dict[int, F64]) -> F64:
         # audited: of this batch; None draws them, too, as for a batch to come.
         bills, episodes = np.zeros((DRAWS, 3)), list(accepted)
+        fixed = np.isin(episodes, list(audited or ()))
         for draw, (seen, errs) in enumerate(_luck(self.cell.seed, episodes)):
-            looked = seen < self.cell.extract.audit if audited is None else np.isin(episodes, list(audited))
+            looked = seen < self.cell.extract.audit if audited is None else fixed
             if not (looked & (errs < odds)).any():
                 continue
             wrong = {episodes[at]: bool(errs[at] < odds[at]) for at in np.flatnonzero(looked)}
