@@ -33,7 +33,11 @@ def extract(folders: tuple[Path, ...], worlds: bool, texts: int, as_json: bool) 
     head = f"{'':26}{'n':>7}{'macro-F1':>10}{'majority':>10}{'for':>7}{'against':>9}{'sign right':>22}{'of polar':>10}{'forced F1':>11}"
     click.echo("\n".join([head, *(line(r) for r in reports), *(line(row[k]) for row in made.values() for k in ("opinion", "attitude"))]))
     for code, row in made.items():
-        click.echo(f"world/{code}: F1 of all relations {row['relations']['relation_f1']:.3f}, coverage {row['relations']['coverage']:.2f}")
+        found = row["relations"]
+        low, high = found["relation_f1_interval"]
+        click.echo(
+            f"world/{code}: F1 of all relations {found['relation_f1']:.3f} [{low:.3f}, {high:.3f}], coverage {found['coverage']:.2f}"
+        )
 
 
 def line(report: dict[str, Any]) -> str:

@@ -72,7 +72,7 @@ class BuiltinExtractor:
 
     def __init__(self, cell: Cell, embedder: Embedder | None = None, *, sure: float = SURE) -> None:
         """sure: the probability below which it abstains; 0 makes it always answer."""
-        del embedder  # a probe over the sentence model was measured and is not worth its time: docs/beliefs.md
+        del embedder  # what a view of the sentence model would gain and cost is measured in docs/beliefs.md
         self.model = model.load()
         self.id = self.model.id if sure == SURE else f"{self.model.id}/{sure}"
         self.sure = sure
@@ -148,13 +148,13 @@ class BuiltinExtractor:
             if lead >= (BANNER if self.sure else 1):
                 sure, label = next(s for least, s in CAMP if lead >= least), 1 if favour > against else -1
                 return Judgement(np.array([sure if s == label else (1 - sure) / 2 for s in (-1, 0, 1)]), 0.6, {}, heard=True, known=True)
-        reading = features.stance(text, lexicon, () if topic is None else self._names[topic], self.model.phrases[lexicon.code])
+        reading = features.stance(text, lexicon, () if topic is None else self._names[topic], self.model.book(lexicon.code, "stance"))
         strong = reading.numbers[3] + reading.numbers[4] > 0
         return self._judge("stance", reading, strong=strong)
 
     def answer(self, text: str, lexicon: Lexicon) -> Judgement:
         """How a text answers what stands before it."""
-        return self._judge("answer", features.answer(text, lexicon, self.model.phrases[lexicon.code]), strong=False)
+        return self._judge("answer", features.answer(text, lexicon, self.model.book(lexicon.code, "answer")), strong=False)
 
     def _plain(self, said: Judgement, topic: int | None) -> bool:
         # Without a topic an answer is believed where a known word of answer says so, and clearly: most talk answers nothing.

@@ -15,7 +15,6 @@ from simflow.memory.extractors.lexicon import Cue, Lexicon, Phrase
 from simflow.memory.topics import stem, words
 
 Vector = npt.NDArray[np.float64]
-Phrases = tuple[tuple[str, str], ...]
 _CLAUSE = re.compile(r"[^.!?;:…\n]+[.!?;:…\n]*")
 _QUOTED = re.compile(r"[\"“«„][^\"”»“]{3,}[\"”»“]")
 STANCE = (
@@ -72,12 +71,12 @@ def _split(sentence: str, lexicon: Lexicon) -> list[str]:
     return [part for low, high in itertools.pairwise(bounds) if (part := sentence[low:high]).strip(" ,")]
 
 
-def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), more: Phrases = ()) -> Reading:
+def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), book: wording.Book | None = None) -> Reading:
     """Numbers of `STANCE` for a text. topic: words that name the topic; phrases are found across them ("reject the tariff outright").
 
-    more: phrases that the book knows beside its own.
+    book: the phrases that it is read beside; None for those of its language, and no more.
     """
-    book = wording.load(lexicon.code, "stance", more)
+    book = book or wording.load(lexicon.code, "stance")
     heard_like = 0.0
     bayes, likes, last = np.zeros(3), np.zeros(3), np.zeros(3)
     # "No, ..." answers; it does not turn round what follows.
@@ -141,12 +140,12 @@ def _pieces(part: str, skip: frozenset[str] | set[str], joints: frozenset[Phrase
     return [piece for piece in found if piece]
 
 
-def answer(text: str, lexicon: Lexicon, more: Phrases = ()) -> Reading:
+def answer(text: str, lexicon: Lexicon, book: wording.Book | None = None) -> Reading:
     """Numbers of `ANSWER` for a reply or a quote. Agreement is said first: only the first sentence counts, and the second after a word or two."""
     bare = _ADDRESSED.sub("", _CITED.sub("", text))
     numbers = dict.fromkeys(ANSWER, 0.0)
     quotes: dict[int, str] = {}
-    book = wording.load(lexicon.code, "answer", more)
+    book = book or wording.load(lexicon.code, "answer")
     opening = _opening(bare, lexicon)
     spoken = tuple(s for part in opening for w, _, _ in words(part) if (s := stem(w)) not in lexicon.fillers)
     sounds = book.read(spoken) if len(spoken) <= SPOKEN else wording.SILENT

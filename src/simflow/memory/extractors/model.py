@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.errors import RunFailed
+from simflow.memory.extractors import wording
 
 Vector = npt.NDArray[np.float64]
 PARTS = {"stance": 28, "answer": 16, "relation": 18, "reply": 15}
@@ -30,14 +31,22 @@ class Model:
     weights: dict[str, Vector]
     phrases: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
+    def book(self, code: str, part: str) -> wording.Book:
+        """The book of one language with what the model knows beside it."""
+        return wording.load(code, part, self.phrases.get(code, ()))
+
     def probabilities(self, part: str, inputs: Vector) -> Vector:
         """Shape (3,), or (n, 3) for n rows of inputs: how likely -1, 0 and +1 are."""
-        table = self.weights[part]
-        scores = inputs @ table[:-1] + table[-1]
-        scores = scores - scores.max(axis=-1, keepdims=True)
-        odds: Vector = np.exp(scores)
-        odds /= odds.sum(axis=-1, keepdims=True)
-        return odds
+        return softmax(inputs, self.weights[part])
+
+
+def softmax(inputs: Vector, table: Vector) -> Vector:
+    """What a multinomial classifier says of rows of inputs, by its table of weights: probabilities along the last axis."""
+    scores = inputs @ table[:-1] + table[-1]
+    scores = scores - scores.max(axis=-1, keepdims=True)
+    odds: Vector = np.exp(scores)
+    odds /= odds.sum(axis=-1, keepdims=True)
+    return odds
 
 
 def joint(own: Vector, answer: Vector, parent: Vector, values: tuple[float, float] = (0.0, 0.0)) -> tuple[Vector, Vector]:

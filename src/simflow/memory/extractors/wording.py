@@ -98,15 +98,30 @@ def features(stems: Sequence[str]) -> list[str]:
     return sorted(set(found))
 
 
+class Entry(NamedTuple):
+    """One phrase of a book: as it is written, its stems, its label, and the heading that it stands under."""
+
+    line: str
+    stems: tuple[str, ...]
+    label: int
+    heading: str
+
+
 @cache
 def load(code: str, part: str, more: tuple[tuple[str, str], ...] = ()) -> Book:
     """The book of one language that has a lexicon. part: `stance` or `answer`; more: further pairs of heading and phrase."""
+    return Book([(entry.stems, entry.label) for entry in entries(code, part, more)])
+
+
+def entries(code: str, part: str, more: Sequence[tuple[str, str]] = ()) -> list[Entry]:
+    """What a book is made of, in the order of its file."""
     fillers = lexicon_of(code).fillers
-    phrases = []
-    for heading, line in (*lines(code), *more):
-        if heading == "aside" or (heading in ANSWERS) == (part == "answer"):
-            phrases.append((tuple(s for w, _, _ in words(line) if (s := stem(w)) not in fillers), HEADINGS[heading]))
-    return Book([pair for pair in phrases if pair[0]])
+    found = [
+        Entry(line, tuple(s for w, _, _ in words(line) if (s := stem(w)) not in fillers), HEADINGS[heading], heading)
+        for heading, line in (*lines(code), *more)
+        if heading == "aside" or (heading in ANSWERS) == (part == "answer")
+    ]
+    return [entry for entry in found if entry.stems]
 
 
 def lines(code: str) -> list[tuple[str, str]]:
