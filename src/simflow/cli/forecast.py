@@ -67,7 +67,6 @@ class Forecast:
     """Of one cell. `episodes` are texts; `basis` says what was run to find out."""
 
     episodes: Figure
-    turns: Figure
     phases: tuple[Phase, ...]
     basis: str
 
@@ -127,13 +126,12 @@ def forecast(cell: Cell) -> Forecast:
     long = min(ticks, max(short, min(LONG_SAMPLE, SAMPLE_WORK // agents) // day * day))
     dry = _dry(small, long, ticks, factor)
     others = [_dry(dataclasses.replace(small, seed=small.seed + n), short, short) for n in range(1, SEEDS)]
-    texts, turns = factor * dry.texts(0, ticks, others), factor * float(dry.awake.sum())
+    texts = factor * dry.texts(0, ticks, others)
     worse = _spread([d.texts(0, short) for d in (dry, *others)])
     basis = f"{SEEDS} dry runs of {short:,} ticks" if long == short else f"dry runs of {long:,} ticks and {SEEDS - 1} of {short:,}"
     basis += f" with {1 / factor:.1%} of the residents" if factor > 1 else ""
     phases = tuple(_phases(cell, dry, others, worse, prices)) if prices else ()
-    often = _spread([float(d.awake[:short].sum()) for d in (dry, *others)])
-    return Forecast(Figure(texts, texts * worse), Figure(turns, turns * often), phases, basis)
+    return Forecast(Figure(texts, texts * worse), phases, basis)
 
 
 def _smaller(cell: Cell, most: int = SAMPLE_AGENTS) -> tuple[Cell, float]:
@@ -242,4 +240,4 @@ def _replayed(cell: Cell, prices: dict[str, Any]) -> Forecast:
     dry = Dry(engine.advance(engine.begin(), 0, ticks), ticks, np.zeros((ticks, 0)))
     exact = dry.texts(0, ticks)
     phases = tuple(_phases(cell, dry, (), 1.0, prices)) if prices else ()
-    return Forecast(Figure(exact, exact), Figure(0, 0), phases, "the trace itself")
+    return Forecast(Figure(exact, exact), phases, "the trace itself")
