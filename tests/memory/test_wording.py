@@ -111,6 +111,16 @@ def test_every_form_of_a_number_is_there(code):
         assert FORMS[code] <= there, key
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_a_scale_that_a_scenario_leaves_out_is_in_its_language(code):
+    own = ("rejeita", "pondera", "defende")
+    cell = Cell("town", "base", {}, 0, topics=(Topic("a"), Topic("b", scale=own)), language=Language(code=code))
+    assert Topic("a").scale == wording("en").verbs
+    assert verbs_of(cell, "a") == wording(code).verbs
+    assert verbs_of(cell, "b") == own
+    assert verbs_of(cell, None) == wording(code).attitudes
+
+
 @pytest.mark.parametrize(("code", "table"), [(None, "en"), ("fr", "en"), ("EN-gb", "en"), ("pt-BR", "pt"), ("pt_PT", "pt"), ("UK", "uk")])
 def test_a_language_without_a_table_has_english_words(code, table):
     assert wording(code).code == table

@@ -14,7 +14,6 @@ from typing import Any
 CODES = ("en", "pt", "es", "uk")
 CATEGORIES = ("one", "few", "many", "other")
 _FIELD = re.compile(r"\{(\w+)\}")
-_PLAIN_SCALE = ("opposes", "is unsure about", "supports")
 
 
 def category(code: str, number: int) -> str:
@@ -72,7 +71,7 @@ class Wording:
 
     def scale(self, scale: tuple[str, str, str]) -> tuple[str, str, str]:
         """The verbs of a topic: the scenario's, or this language's where it has left them out."""
-        return self.verbs if scale == _PLAIN_SCALE else scale
+        return self.verbs if scale == _load(CODES[0]).verbs else scale
 
     def patterns(self, key: str, **given: str) -> list[re.Pattern[str]]:
         """What `say` or `count` write for a key, in each form, as regular expressions; given: an expression for each place to fill."""
