@@ -232,10 +232,23 @@ def test_status_that_concerns_one_question_parks_it(fault, kind, words, kit):
     [
         (error(400, "x", "Invalid schema for response_format 'Found': In context=(), 'maxSize' is too large"), "SIMFLOW_LLM_MODE"),
         (error(402, "402", "Insufficient credits"), "credit"),
+        (Reply({"error": {"error": "Invalid model name passed in model=x"}}, 400), "model's name"),
+        (error(400, None, "vendor/x is not a valid model ID"), "model's name"),
+        (Reply({"error": "model 'x' not found"}, 400), "model's name"),
+        (error(400, None, "No connected db."), "OPENAI_API_KEY"),
         (error(307, "x", "moved", headers={"Location": "http://127.0.0.1:9/v1"}), "OPENAI_BASE_URL"),
         (error(302, "x", "moved", headers={"Location": "/v1/chat/completions"}), "OPENAI_BASE_URL"),
     ],
-    ids=["schema that is not taken", "no credit", "sent elsewhere", "sent in circles"],
+    ids=[
+        "schema that is not taken",
+        "no credit",
+        "no such model at a proxy",
+        "no such model at a router",
+        "no such model, in a word",
+        "a key that a proxy does not know",
+        "sent elsewhere",
+        "sent in circles",
+    ],
 )
 def test_status_that_concerns_all_questions_is_told_once(fault, words, kit):
     script = Script(lambda *_: fault)

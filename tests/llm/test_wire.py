@@ -13,9 +13,10 @@ from simflow.llm.extractor import ModelExtractor
 from simflow.llm.meter import LimitReached, Meter
 from simflow.llm.pace import Halted, Pace
 from simflow.llm.scripted import Reply, Script, completion, error, serving
+from simflow.llm.speaker import ModelSpeaker
 from simflow.llm.wire import Unreachable, retry_after
 from simflow.plan import Limits
-from simflow.ports import Finding
+from simflow.ports import Act, Finding, Turn
 
 
 def _poison(request):
@@ -35,10 +36,21 @@ def test_text_that_a_server_fails_on_each_time_is_parked_and_the_others_are_read
         result = ModelExtractor(kit.a_cell(), room, size=8).extract(batch)
     kit.accounted(batch, result)
     assert list(result.failed) == [105]
+    assert result.failed[105].startswith("unanswered: ")
     assert "500" in result.failed[105]
     by_phase = {u.phase: u for u in room.usage()}
     words = sum(map(_word, script.requests))
     assert (by_phase["probe"].calls, by_phase["probe"].tokens_in) == (words, words), "each word asked is paid for"
+
+
+def test_turn_that_a_server_fails_on_each_time_is_one_that_found_no_endpoint(kit):
+    """So that a run in which most turns are such ends, instead of being silent."""
+    script = Script(lambda r, _: completion("1", usage=(1, 1)) if _word(r) else error(504, "x", "gateway timeout"))
+    turn = Turn(agent=1, tick=1, id="rosa1", who="", feed=(), memory="", actions=("post",), topics=("water tariff",), seed=1, model=None)
+    with serving(script) as url:
+        speaker = ModelSpeaker(kit.a_cell(), kit.room_at(url, patience=0.05))
+        assert speaker.speak([turn]) == [Act("nothing", reason="unreachable")]
+    assert speaker.notes()["turns_unreachable"] == 1
 
 
 @pytest.mark.parametrize("fault", [error(500), error(429, headers={"Retry-After": "60"})], ids=["down", "busy"])

@@ -279,7 +279,8 @@ class _endpoint:  # noqa: N801 - used as a function, in a with
         """What a model that understands everything would say, with the usage that its provider would bill."""
         import toktok
 
-        from simflow.llm.room import ENCODING, count
+        from simflow.llm.completion import ENCODING
+        from simflow.llm.room import count
         from simflow.llm.scripted import completion
 
         rows = request["messages"][-1]["content"].split("\n")

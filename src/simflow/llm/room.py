@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeGuard, TypeVar, cast
 import instructor
 import toktok
 from openai.types.chat import ChatCompletion
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from simflow.errors import EndpointFailed
 from simflow.llm.completion import ENCODING, read, short, spent
@@ -236,7 +236,7 @@ class Room:
                 raise note["error"] from None  # of the call, not of the answer
             if "called" not in note:
                 raise  # nothing was asked yet: a fault of ours
-            raise Unusable("invalid", short(str(error.__cause__ or error))) from None
+            raise Unusable("invalid", short(_fault(error.__cause__ or error))) from None
         return value, value._raw_response  # noqa: SLF001 - Instructor's documented place for the completion
 
     def _strict(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -318,6 +318,14 @@ def _outcome(future: Future[Answer[M]]) -> Answer[M] | Unusable | Unreachable:
         return future.result()
     except (Unusable, Unreachable) as error:
         return error
+
+
+def _fault(error: BaseException) -> str:
+    # What is wrong with an answer, without what it said.
+    if not isinstance(error, ValidationError):
+        return str(error)
+    found = [f"{'.'.join(map(str, e['loc']))} {e['msg']}".strip() for e in error.errors(include_url=False, include_input=False)]
+    return "; ".join(found[:3])
 
 
 def _concerns_all(error: BaseException | None) -> TypeGuard[BaseException]:

@@ -75,7 +75,7 @@ class ModelSpeaker:
 
     def _act(self, turn: Turn, answer: Answer[BaseModel] | Unusable | Unreachable) -> Act:
         self.counts["turns"] += 1
-        if isinstance(answer, Unreachable):
+        if isinstance(answer, Unreachable) or (isinstance(answer, Unusable) and answer.kind == "unanswered"):
             self.counts["turns_unreachable"] += 1
             return Act("nothing", reason="unreachable")
         if isinstance(answer, Unusable):

@@ -27,6 +27,7 @@ LONGEST = 500
 """Characters of an endpoint's complaint that are kept."""
 _PASSING = frozenset({408, 409, 425, 429})
 _UNSHAPED = ("json_validate_failed", "tool_use_failed", "failed to generate json", "output_parse_failed")
+_NO_MODEL = re.compile(r"invalid model name|not a valid model|model_not_found|unknown model|model .{0,80}(not found|does not exist)")
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|too (long|large|many tokens)|maximum.{0,30}(context|length|tokens)|exceed.{0,40}(token|context|length)"
 )
@@ -37,7 +38,7 @@ class Unreachable(EndpointFailed):
 
 
 class Unusable(Exception):
-    """An answer came, or was denied, that cannot be used for this one request. `kind`: refused, rejected, truncated, empty, invalid."""
+    """An answer came, or was denied, that cannot be used for this one request. `kind`: refused, rejected, unanswered, truncated, empty, invalid."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(f"{kind}: {reason}" if reason else kind)
@@ -89,7 +90,7 @@ class Wire:
                 # One request that a server chokes on each time must not stand in the way of all others: is it the server, or the request?
                 tried = f"after {attempt} tries in {used:.0f} s; last: {why}"
                 if not why.startswith("429") and not self.given_up and self._alive(str(request.get("model")), bill):
-                    raise Unusable("rejected", f"no answer {tried}")
+                    raise Unusable("unanswered", f"the endpoint answers others, this not {tried}")
                 self.given_up = True  # until it answers again, one try is enough to tell
                 raise Unreachable(
                     f"{self.endpoint.place} did not answer {tried}",
@@ -164,7 +165,7 @@ class Wire:
             raise Unusable("refused", why) from None
         if code in {401, 403}:
             raise EndpointFailed(why, hint="is OPENAI_API_KEY set, and right for this endpoint?") from None
-        if code == 404:
+        if code == 404 or _NO_MODEL.search(text):
             raise EndpointFailed(
                 why, hint="is the model's name right, and does OPENAI_BASE_URL end as the server wants it (often /v1)?"
             ) from None
@@ -172,7 +173,9 @@ class Wire:
             raise Unusable("invalid", why) from None
         if code == 413 or (_TOO_LONG.search(text) and not any(word in text for word in ("schema", "response_format", "grammar"))):
             raise Unusable("rejected", why) from None
-        hint = "the endpoint does not take such requests; SIMFLOW_LLM_MODE=auto asks it what it can do"
+        hint = (
+            "the endpoint does not take such requests: SIMFLOW_LLM_MODE=auto asks it what it can do; some say so of a wrong OPENAI_API_KEY"
+        )
         raise EndpointFailed(why, hint=hint) from None
 
     def _plain(self, error: Exception) -> str:
@@ -180,7 +183,7 @@ class Wire:
         words = str(error)
         if isinstance(error, openai.APIStatusError):
             body = error.body
-            told = body.get("message") or body.get("detail") or body if isinstance(body, dict) else body
+            told = next((body[k] for k in ("message", "error", "detail") if body.get(k)), body) if isinstance(body, dict) else body
             words = str(told) if told else "no more said"
         if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
             words = f"no whole answer within {self.endpoint.timeout:g} s"
