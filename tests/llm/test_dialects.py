@@ -383,6 +383,32 @@ def test_key_loses_its_line_end_and_one_that_no_header_can_hold_is_refused_witho
         assert "abc" not in f"{caught.value} {caught.value.hint}"
 
 
+@pytest.mark.parametrize(
+    ("usage", "message"),
+    [
+        ({"completion_tokens_details": {"reasoning_tokens": 70}}, {"content": ""}),
+        ({}, {"content": None, "reasoning_content": "Let me see"}),
+        ({}, {"content": "<think>Let me see"}),
+    ],
+    ids=["counted", "beside", "aloud"],
+)
+def test_model_that_thinks_is_given_tokens_for_it_and_says_when_they_are_too_few(usage, message, kit):
+    def thinks(request, _):
+        if request["max_tokens"] > 1000:
+            return kit.diligent(request)
+        answer = completion("", finish="length")
+        answer["choices"][0]["message"] |= message
+        return answer | {"usage": answer["usage"] | usage}
+
+    batch = kit.passages(1)
+    with serving(Script(thinks)) as url:
+        cut = ModelExtractor(kit.a_cell(), kit.room_at(url), size=1).extract(batch)
+        well = ModelExtractor(kit.a_cell(), kit.room_at(url, thinking=1000), size=1).extract(batch)
+    assert "SIMFLOW_LLM_THINKING" in cut.failed[100]
+    assert len(well.findings) == 1
+    assert Endpoint.from_environment("m", {"SIMFLOW_LLM_THINKING": "2000"}).thinking == 2000
+
+
 def test_kind_of_fault_is_kept_when_its_answer_is_replayed(kit, tmp_path):
     with serving(Script(lambda *_: error(400, "context_length_exceeded", "too long"))) as url:
         first = ModelExtractor(kit.a_cell(), kit.room_at(url, tmp_path), size=1).extract(kit.passages(1))

@@ -41,6 +41,8 @@ def read(answer: Mapping[str, Any]) -> ChatCompletion:
     if ended in _FILTERED:
         raise Unusable("refused", "the provider's content filter")
     words, calls = _text(message.get("content")), _calls(message.get("tool_calls"))
+    if ended in _CUT and _thought(answer, message, words):
+        raise Unusable("truncated", "the answer was cut while the model thought; SIMFLOW_LLM_THINKING gives it more tokens for that")
     if ended not in _CUT:
         said = bare(words)
         if not said and not calls:
@@ -105,6 +107,13 @@ def bare(words: str) -> str:
 def short(words: str) -> str:
     """Somebody else's words as a reason: one line, nothing that a terminal would obey."""
     return clean(words, REASON)
+
+
+def _thought(answer: Mapping[str, Any], message: Mapping[str, Any], words: str) -> bool:
+    usage = answer.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    counted = _whole(details.get("reasoning_tokens")) if isinstance(details, dict) else None
+    return bool(counted or message.get("reasoning_content") or message.get("reasoning")) or words.lstrip().startswith("<think>")
 
 
 def _reported(answer: Mapping[str, Any]) -> tuple[int | None, int, int | None]:

@@ -33,6 +33,7 @@ VARIABLES: dict[str, str] = {
     "SIMFLOW_LLM_TPM": "tokens a minute, unlimited if unset",
     "SIMFLOW_LLM_TIMEOUT": "seconds that one call may take, slow streams included (120)",
     "SIMFLOW_LLM_PATIENCE": "seconds of trying again before an endpoint counts as unreachable (300)",
+    "SIMFLOW_LLM_THINKING": "tokens that a model which thinks before it answers may have beside those of its answer (0)",
     "SIMFLOW_LLM_PRICES": "a YAML file of prices beside the ones that ship",
     "SIMFLOW_LLM_PRICE": "price of the model, 'input,output' in USD a million tokens; 0,0 for a model of your own",
 }
@@ -55,6 +56,7 @@ class Endpoint:
     timeout: float = 120.0
     patience: float = 300.0
     backoff: float = 1.0
+    thinking: int = 0
     prices: Path | None = None
     price: tuple[float, float] | None = None
 
@@ -81,6 +83,7 @@ class Endpoint:
             tokens_per_minute=_number(env, "SIMFLOW_LLM_TPM", int),
             timeout=_number(env, "SIMFLOW_LLM_TIMEOUT", float) or 120.0,
             patience=_number(env, "SIMFLOW_LLM_PATIENCE", float) or 300.0,
+            thinking=_number(env, "SIMFLOW_LLM_THINKING", int) or 0,
             prices=Path(prices) if prices else None,
             price=_price(env.get("SIMFLOW_LLM_PRICE")),
         )

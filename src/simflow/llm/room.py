@@ -149,7 +149,7 @@ class Room:
         same = (question.stable, question.shape)
         if same not in self._fixed:
             self._fixed[same] = count(self.request(replace(question, text="")), schema=self.bills_schema)
-        return self._fixed[same] + sum(toktok.batch_count([question.text], ENCODING, threads=1))
+        return self._fixed[same] + int(sum(toktok.batch_count([question.text], ENCODING, threads=1)))
 
     def usage(self) -> tuple[Usage, ...]:
         """What was spent in this process, by phase and model."""
@@ -224,13 +224,13 @@ class Room:
             "messages": [{"role": "system", "content": question.stable}, {"role": "user", "content": question.text}],
             "temperature": question.temperature,
             "seed": question.seed,
-            "max_tokens": question.most,
+            "max_tokens": question.most + self.endpoint.thinking,
         }
         try:
             # No `context`: with one, Instructor would render messages as templates, and messages hold what agents say.
             value = patched(response_model=question.shape, max_retries=0, **request)
         except instructor.core.IncompleteOutputException:
-            raise Unusable("truncated", f"the answer was cut at {question.most} tokens") from None
+            raise Unusable("truncated", f"the answer was cut at {question.most + self.endpoint.thinking} tokens") from None
         except (instructor.core.InstructorRetryException, ValueError, TypeError, AttributeError, AssertionError, LookupError) as error:
             if "error" in note:
                 raise note["error"] from None  # of the call, not of the answer
