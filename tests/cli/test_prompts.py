@@ -55,18 +55,21 @@ def simflow(*words) -> int:
 
 
 def test_first_question_is_sent_exactly_as_it_was_shown(scenario, monkeypatch, capsys):
-    scenario.write_text(SCENARIO.replace("window: 6", "window: 12").replace("every: 6", "every: 12").replace("extractor: llm, ", ""))
     script = Script(answer)
     with serving(script) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        assert simflow("prompts", scenario, "--json") == 0
-        shown = json.loads(capsys.readouterr().out)
-        assert (shown["phase"], shown["answer"]) == ("act", None)
+        first = {}
+        for phase in ("act", "extract"):
+            assert simflow("prompts", scenario, "--phase", phase, "--json") == 0
+            shown = json.loads(capsys.readouterr().out)
+            assert (shown["phase"], shown["answer"]) == (phase, None)
+            first[phase] = shown["request"]
         assert not script.requests, "to show a question asks nobody"
         assert simflow("run", scenario, "--no-tables", "--quiet") == 0
         capsys.readouterr()
-    same = [r for r in script.requests if r["messages"] == shown["request"]["messages"]]
-    assert same == [shown["request"]]
+    assert first["extract"] == script.requests[0], "what was announced is read before anybody has a turn"
+    assert "What you remember:" in first["act"]["messages"][1]["content"]
+    assert first["act"] == next(r for r in script.requests if '"turn"' in json.dumps(r["response_format"]))
 
 
 def test_recorded_questions_are_those_that_were_asked_with_their_answers(scenario, monkeypatch, capsys):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from simflow.runs import place
 if TYPE_CHECKING:
     from simflow.llm.room import Question, Room
     from simflow.plan import Cell
-    from simflow.ports import Act, Turn
+    from simflow.ports import Act, Extraction, Passage, Turn
 
 
 @click.command()
@@ -63,7 +62,7 @@ def prompts(
         question = _first(cell, room, phase, who, tick or 0)
         if question is None:
             raise NotFound("no such question would be asked", hint="`--list` shows those that were; is the agent one that speaks?")
-        click.echo("not recorded: as the first one would be, before anything is remembered", err=True)
+        click.echo("not recorded: as the first one would be, with nothing said or read by a model before it", err=True)
         shown = {"phase": question.phase, **question.about, "request": room.request(question), "answer": None, "failure": None}
     click.echo(json.dumps(shown, ensure_ascii=False, indent=1) if as_json else _text(shown))
 
@@ -80,58 +79,48 @@ def _cell(what: str, root: Path | None) -> Cell:
 
 
 def _first(cell: Cell, room: Room, phase: str | None, agent: str | None, tick: int) -> Question[Any] | None:
-    speaks = cell.models.engine == "llm" or any(p.engine == "llm" for p in cell.personas)
-    if phase != "extract" and speaks:
-        return _turn(cell, room, agent, tick)
-    return None if agent else _reading(cell, room, tick)
-
-
-def _turn(cell: Cell, room: Room, agent: str | None, tick: int) -> Question[Any] | None:
-    from simflow.llm.speaker import ModelSpeaker
-    from simflow.world.spoken import SpokenEngine
-
-    listener = _Listener()
-    engine = SpokenEngine(cell, listener)
-    state = engine.begin()
-    for now in range(cell.clock.ticks):
-        state = engine.advance(state, now, now + 1).state
-        for turn in listener.heard:
-            if turn.tick >= tick and agent in {None, turn.id}:
-                return ModelSpeaker(cell, room).question(turn)
-        listener.heard.clear()
-    return None
-
-
-class _Listener:
-    """Hears every turn and says nothing."""
-
-    id = "listener"
-
-    def __init__(self) -> None:
-        self.heard: list[Turn] = []
-
-    def speak(self, turns: Sequence[Turn]) -> list[Act]:
-        """Nothing, for all."""
-        from simflow.ports import Act
-
-        self.heard += turns
-        return [Act("nothing") for _ in turns]
-
-
-def _reading(cell: Cell, room: Room, tick: int) -> Question[Any] | None:
+    """The first question that a run would ask, of those that are wanted; up to it nobody that a model speaks for says anything."""
+    from simflow.cli.rehearsal import live
+    from simflow.cli.stand_in import Silent
+    from simflow.errors import Stopped
+    from simflow.llm.cascade import Cascade
     from simflow.llm.extractor import ModelExtractor
-    from simflow.memory.linking import Names
-    from simflow.memory.passages import READ_KINDS, passages, texts_of
-    from simflow.plan import Models
-    from simflow.world.builtin import BuiltinEngine
+    from simflow.llm.speaker import ModelSpeaker
+    from simflow.ports import Act, Extraction
 
-    world = dataclasses.replace(cell, models=Models(), personas=tuple(dataclasses.replace(p, engine=None) for p in cell.personas))
-    engine = BuiltinEngine(world)
-    step = engine.advance(engine.begin(), 0, min(cell.clock.ticks, max(cell.extract.every, tick + cell.extract.every)))
-    rows = [r for r in step.episodes.to_pylist() if r["kind"] in READ_KINDS and r["tick"] >= tick]
-    texts = texts_of(step.episodes, [r[k] for r in rows for k in ("parent", "root") if r[k] is not None])
-    found = passages(rows, Names(step.agents), texts)
-    return ModelExtractor(cell, room).question(found[: cell.extract.batch]) if found else None
+    speaks = cell.models.engine == "llm" or any(p.engine == "llm" for p in cell.personas)
+    phase = phase or ("act" if speaks or agent else "extract")
+    found: list[Question[Any]] = []
+
+    class Listener:
+        """Says nothing until the turn that is looked for."""
+
+        id = "listener"
+
+        def speak(self, turns: Sequence[Turn]) -> list[Act]:
+            for turn in turns:
+                if phase == "act" and turn.tick >= tick and agent in {None, turn.id}:
+                    found.append(ModelSpeaker(cell, room).question(turn))
+                    raise Stopped("the question is found")
+            return [Act("nothing") for _ in turns]
+
+    class Reader(ModelExtractor):
+        """Finds nothing until the lines that are looked for."""
+
+        def extract(self, batch: Sequence[Passage]) -> Extraction:
+            question = self.question(self.batches(batch, self.size)[0])
+            if phase == "extract" and agent is None and int(question.about["tick"]) >= tick:
+                found.append(question)
+                raise Stopped("the question is found")
+            return Extraction((), tuple(p.episode for p in batch))
+
+    reads = cell.models.extractor == "llm"
+    try:
+        live(cell, Listener(), Cascade(cell, Silent(), room=room, model=Reader(cell, room)) if reads else None)
+    except Stopped:
+        if not found:
+            raise
+    return next(iter(found), None)
 
 
 def _text(shown: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from simflow.episode import CLAIMS, EDGES
 from simflow.memory.distil import distil
 from simflow.memory.passages import READ_KINDS
 from simflow.plan import Cell, Models
-from simflow.ports import Act, Turn
+from simflow.ports import Act, Extractor, Speaker, Turn
 
 MOST_READ = 1_200
 """Texts after which no further batch is read: they cost a millisecond each, or two."""
@@ -116,20 +116,27 @@ def said(act: Act, turn: Turn) -> dict[str, Any]:
 
 
 def _remembered(cell: Cell, ticks: int, found: Rehearsal, reader: Rehearsed | None) -> None:
-    # A run in a folder that is thrown away: the residents of the cell, speaking at random, with all of its memory and nobody asked.
+    every = cell.extract.every
+    clock = dataclasses.replace(cell.clock, ticks=ticks, window=max(every, -(-ticks // every) * every))
+    live(dataclasses.replace(cell, clock=clock), _Chatter(cell, found), reader)
+
+
+def live(cell: Cell, speaker: Speaker, extractor: Extractor | None = None) -> None:
+    """A run in a folder that is thrown away, with all of its memory. speaker: says what residents say that a model speaks for.
+
+    extractor: in place of the built-in one. What either raises comes through.
+    """
     from simflow.run import open_cell
     from simflow.world.spoken import SpokenEngine
 
-    every = cell.extract.every
-    clock = dataclasses.replace(cell.clock, ticks=ticks, window=max(every, -(-ticks // every) * every))
     personas = tuple(dataclasses.replace(p, engine=None) for p in cell.personas)
-    free = dataclasses.replace(cell, clock=clock, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
+    free = dataclasses.replace(cell, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
     with tempfile.TemporaryDirectory(prefix="simflow-rehearsal-") as folder:
         run = open_cell("rehearsal.yaml", free, Path(folder))
-        extractor: Any = reader
-        engine: Any = SpokenEngine(dataclasses.replace(cell, clock=clock), _Chatter(cell, found))
-        run.parts.engine = lambda: engine  # type: ignore[method-assign]
-        if reader is not None:
+        if any((p.engine or cell.models.engine) == "llm" for p in cell.personas):
+            engine: Any = SpokenEngine(cell, speaker)
+            run.parts.engine = lambda: engine  # type: ignore[method-assign]
+        if extractor is not None:
             run.parts.extractor = lambda: extractor  # type: ignore[method-assign]
         for number in range(len(run.windows)):
             run.window(number)
