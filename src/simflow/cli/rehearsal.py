@@ -25,7 +25,7 @@ from simflow.episode import CLAIMS, EDGES
 from simflow.memory.distil import distil
 from simflow.memory.passages import READ_KINDS
 from simflow.plan import Cell, Models
-from simflow.ports import Act, Extractor, Speaker, Turn
+from simflow.ports import Act, Speaker, Turn
 
 MOST_READ = 1_200
 """Texts after which no further batch is read: they cost a millisecond each, or two."""
@@ -121,10 +121,10 @@ def _remembered(cell: Cell, ticks: int, found: Rehearsal, reader: Rehearsed | No
     live(dataclasses.replace(cell, clock=clock), _Chatter(cell, found), reader)
 
 
-def live(cell: Cell, speaker: Speaker, extractor: Extractor | None = None) -> None:
+def live(cell: Cell, speaker: Speaker, extractor: Any = None) -> None:
     """A run in a folder that is thrown away, with all of its memory. speaker: says what residents say that a model speaks for.
 
-    extractor: in place of the built-in one. What either raises comes through.
+    extractor: an Extractor in place of the built-in one. What either raises as a SimflowError comes through.
     """
     from simflow.run import open_cell
     from simflow.world.spoken import SpokenEngine
