@@ -15,6 +15,7 @@ from simflow.evaluation.questions import TAIL, Known, Question
 from simflow.memory.block import Block
 from simflow.memory.relations import past_of, verbs_of
 
+_SEEN = ("once", "times", "times_last", "once_since", "times_since")
 _NUMBER, _N, _LAST = r"(\d+)", r"(?P<n>\d+)", r"(?P<last>\d+)"
 
 
@@ -120,9 +121,9 @@ def read_fact(words: Wording, text: str, of: str, verbs: Sequence[str], on: str)
         return None
     text = text[max(len(head) for head in heads if text.startswith(head)) :]
     since = _search(words, text, "fact.since", tick=_NUMBER)
-    seen = next((m for key in ("fact.once", "fact.times", "fact.times_last") if (m := _search(words, text, key, last=_LAST, n=_N))), None)
+    seen = next((m for key in _SEEN if (m := _search(words, text, f"fact.{key}", last=_LAST, n=_N))), None)
     said = {} if seen is None else seen.groupdict()
-    last, times = int(said.get("last", 0)), int(said.get("n", 1))
+    last, times = int(said.get("last", since[1] if since else 0)), int(said.get("n", 1))
     return Read(label, int(since[1]) if since else None, last, times, _past(words, text, verbs, on))
 
 

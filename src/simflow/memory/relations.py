@@ -76,9 +76,10 @@ def tell(cell: Cell, names: Names, fact: Fact) -> str:
     slot, words = fact.slot, wording(cell.language.code)
     on = shown(words, names, slot)
     about = words.say("fact.about", topic=words.say("topic", topic=slot.about)) if slot.about else ""
-    how = "fact.times_last" if fact.last_seen != fact.since else "fact.times"
+    since = "_since" if fact.last_seen == fact.since and slot.kind != "influence" else ""  # the tick is told already
+    how = f"fact.times{since}" if fact.last_seen == fact.since else "fact.times_last"
     once = fact.count == 1
-    seen = words.say("fact.once", last=fact.last_seen) if once else words.count(how, fact.count, last=fact.last_seen)
+    seen = words.say(f"fact.once{since}", last=fact.last_seen) if once else words.count(how, fact.count, last=fact.last_seen)
     if slot.kind == "influence":
         return words.say("fact.moved", of=names.show(slot.of), on=on, about=about, seen=seen)
     verbs, past = verbs_of(cell, slot.on_topic), ""
