@@ -27,6 +27,7 @@ from simflow.ports import Embedder
 
 SCALE, PENALTY, STEPS = 6.0, 4.0, 250
 """Of a probe: what unit vectors are multiplied with, its L2 penalty, the steps of its training."""
+PARTS = ("stance", "answer")
 
 
 def heard(vectors: Matrix, labels: Labels, fold: Labels) -> Matrix:
@@ -58,10 +59,10 @@ def figures(odds: Matrix, found: Sequence[Unknown]) -> dict[str, Any]:
     return {"n": len(gold), **{name: said[name] for name in ("macro_f1", "sign_accuracy", "coverage")}, "log_loss": round(float(loss), 4)}
 
 
-def measure(embedders: Sequence[Embedder]) -> dict[str, Any]:
+def measure(embedders: Sequence[Embedder], parts: Sequence[str] = PARTS) -> dict[str, Any]:
     """By part and view (`none` first): `figures` of each language, and CPU milliseconds that embedding one phrase takes."""
     report: dict[str, Any] = {}
-    for part in ("stance", "answer"):
+    for part in parts:
         by = {code: list(unknown(load(code), part)) for code in LANGUAGES}
         found = [one for ones in by.values() for one in ones]
         ends = np.cumsum([len(ones) for ones in by.values()])[:-1]
@@ -100,10 +101,11 @@ def table(report: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("embedders", nargs=-1)
+@click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, default=PARTS, help="What is read; default: both.")
 @click.option("--json", "as_json", is_flag=True, help="All figures, as JSON.")
-def main(embedders: tuple[str, ...], as_json: bool) -> None:
+def main(embedders: tuple[str, ...], parts: tuple[str, ...], as_json: bool) -> None:
     """Measure the extractor on unknown phrases without a view of a sentence model and with that of each of EMBEDDERS."""
-    report = measure([named(name) for name in embedders])
+    report = measure([named(name) for name in embedders], parts)
     click.echo(json.dumps(report, indent=1) if as_json else table(report))
 
 
