@@ -10,7 +10,7 @@ import dagster as dg
 from dagster import AssetExecutionContext
 
 from simflow import __version__
-from simflow.errors import EndpointFailed, RunFailed, SimflowError, Stopped
+from simflow.errors import EndpointFailed, EndpointRefused, RunFailed, SimflowError, Stopped
 from simflow.plan import Cell, Plan
 from simflow.runs import Ledger, RunRecord, WindowRecord
 from simflow.runs.lock import held
@@ -262,7 +262,7 @@ class ScenarioAssets:
                         Ledger(work.record).interrupted(str(error.__cause__ or "") or "interrupted")
                     context.instance.report_run_canceling(context.run, "Interrupted; committed windows stay.")
                     raise DagsterExecutionInterruptedError from error
-                if isinstance(error, EndpointFailed):
+                if isinstance(error, EndpointFailed) and not isinstance(error, EndpointRefused):
                     context.log.warning("%s %s", error, error.hint or "")
                     raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=RETRY_SECONDS) from error
                 if isinstance(error, SimflowError):

@@ -34,6 +34,10 @@ class EndpointFailed(SimflowError):
     exit_code = 3
 
 
+class EndpointRefused(EndpointFailed):
+    """A model endpoint refuses what it is asked (key, model, mode, credit): trying again is no use before something is changed."""
+
+
 class Stopped(SimflowError):
     """The work was asked to stop and did, leaving a state that can be resumed."""
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from simflow.errors import BadInput, EndpointFailed
+from simflow.errors import BadInput, EndpointRefused
 from simflow.llm.cascade import Cascade
 from simflow.llm.completion import MOST, bare
 from simflow.llm.endpoint import Endpoint
@@ -193,7 +193,7 @@ def test_model_that_never_answers_in_the_asked_shape_ends_the_run_instead_of_an_
                 kit.accounted(batch := kit.passages(count), result := cascade.extract(batch))
                 assert len(result.failed) == count
                 continue
-            with pytest.raises(EndpointFailed, match=r"any of 10 texts.*invalid") as caught:
+            with pytest.raises(EndpointRefused, match=r"any of 10 texts.*invalid") as caught:
                 cascade.extract(kit.passages(count))
         assert "SIMFLOW_LLM_MODE" in caught.value.hint
 
@@ -252,7 +252,7 @@ def test_status_that_concerns_one_question_parks_it(fault, kind, words, kit):
 )
 def test_status_that_concerns_all_questions_is_told_once(fault, words, kit):
     script = Script(lambda *_: fault)
-    with serving(script) as url, pytest.raises(EndpointFailed) as caught:
+    with serving(script) as url, pytest.raises(EndpointRefused) as caught:
         ModelExtractor(kit.a_cell(), kit.room_at(url, concurrency=1), size=1).extract(kit.passages(3))
     assert words in caught.value.hint
     assert len(script.requests) == 1

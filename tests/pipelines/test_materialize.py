@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from simflow.errors import EndpointFailed, RunFailed
+from simflow.errors import EndpointFailed, EndpointRefused, RunFailed
 from simflow_pipelines.assets import RETRIES, CheckFailed, Inspector, ScenarioAssets
 from simflow_pipelines.checks import Verdict
 from simflow_pipelines.describe import ASSETS
@@ -133,6 +133,20 @@ def test_an_endpoint_fault_is_tried_again(tmp_path, fake, plan, monkeypatch):
     assert len(tries) == RETRIES + 1
     with open_inline(tmp_path) as instance:
         assert instance.get_run_by_id(made.dagster_run).status == dg.DagsterRunStatus.SUCCESS
+
+
+def test_an_endpoint_that_refuses_is_asked_once(tmp_path, fake, plan):
+    town, tries = plan("base", ticks=20), []
+
+    def refusing(cell, number):
+        tries.append(number)
+        raise EndpointRefused("401: wrong key", hint="is OPENAI_API_KEY set?")
+
+    fake.before = refusing
+    with pytest.raises(EndpointFailed, match="401: wrong key") as caught:
+        materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Silent())
+    assert caught.value.exit_code == 3
+    assert tries == [0]
 
 
 def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_path, fake, plan):

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from simflow.errors import BadInput, EndpointFailed
+from simflow.errors import BadInput, EndpointRefused
 from simflow.llm.evenness import wilson
 from simflow.llm.extractor import ModelExtractor
 from simflow.llm.room import Room
@@ -185,7 +185,7 @@ class Cascade:
 def _answered_at_all(asked: Extraction) -> None:
     # A memory that is empty because a model cannot answer in the asked shape is no result; a passage here and there is parked.
     if len(asked.failed) >= FEWEST and not asked.findings and not asked.nothing:
-        raise EndpointFailed(
+        raise EndpointRefused(
             f"the model gave no usable answer about any of {len(asked.failed)} texts; the last: {list(asked.failed.values())[-1]}",
             hint="SIMFLOW_LLM_MODE=auto asks the endpoint what it can do; committed windows are kept",
         )

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2  # its errors come through when an answer's body is read
 import openai
 
-from simflow.errors import EndpointFailed
+from simflow.errors import EndpointFailed, EndpointRefused
 from simflow.llm import local, transport
 from simflow.llm.endpoint import Endpoint
 from simflow.llm.likes import Likes
@@ -65,7 +65,7 @@ class Wire:
         self._jitter = random.Random()  # noqa: S311 - spreads retries; results do not depend on it
 
     def call(self, request: Mapping[str, Any], tokens: int, bill: Callable[[dict[str, Any] | None], None]) -> dict[str, Any]:
-        """The endpoint's JSON answer. Raises Unusable, Unreachable, or EndpointFailed where trying again is no use.
+        """The endpoint's JSON answer. Raises Unusable, Unreachable, or EndpointRefused where trying again is no use.
 
         bill: told of what is paid for beside that answer: None each time one that was being made did not come whole, or a whole one
         to a word that was asked to see whether anybody is there.
@@ -151,22 +151,22 @@ class Wire:
         code, why = error.status_code, self._plain(error)
         text = f"{error.code} {error.type} {why}".lower()
         if code == 402 or any(word in text for word in ("insufficient_quota", "billing_hard_limit_reached")):
-            raise EndpointFailed(why, hint="the account is out of credit; no retry will help") from None
+            raise EndpointRefused(why, hint="the account is out of credit; no retry will help") from None
         if code in _PASSING or code >= 500:
             return retry_after(error.response.headers), why
         if 300 <= code < 400:
             to = urlsplit(error.response.headers.get("location", ""))
             elsewhere = f"{to.scheme}://{to.netloc}{to.path}" if to.netloc else to.path
-            raise EndpointFailed(
+            raise EndpointRefused(
                 f"{why} (to {clean(self.endpoint.redact(elsewhere), 200) or 'nowhere'})",
                 hint="calls are sent to nobody but OPENAI_BASE_URL: if that address is right, set it there",
             ) from None
         if "moderation" in text or ("content" in text and ("filter" in text or "polic" in text)):
             raise Unusable("refused", why) from None
         if code in {401, 403}:
-            raise EndpointFailed(why, hint="is OPENAI_API_KEY set, and right for this endpoint?") from None
+            raise EndpointRefused(why, hint="is OPENAI_API_KEY set, and right for this endpoint?") from None
         if code == 404 or _NO_MODEL.search(text):
-            raise EndpointFailed(
+            raise EndpointRefused(
                 why, hint="is the model's name right, and does OPENAI_BASE_URL end as the server wants it (often /v1)?"
             ) from None
         if any(word in text for word in _UNSHAPED):
@@ -176,7 +176,7 @@ class Wire:
         hint = (
             "the endpoint does not take such requests: SIMFLOW_LLM_MODE=auto asks it what it can do; some say so of a wrong OPENAI_API_KEY"
         )
-        raise EndpointFailed(why, hint=hint) from None
+        raise EndpointRefused(why, hint=hint) from None
 
     def _plain(self, error: Exception) -> str:
         cause = error.__cause__
