@@ -247,7 +247,7 @@ def test_a_run_says_what_was_forecast_for_it_and_what_it_used(endpoint, tmp_path
     monkeypatch.setenv("SIMFLOW_HOME", str(home))
     path.write_text(
         "scenario: study\ntopics: {tariff: A rise.}\npopulation: {agents: 20}\nclock: {ticks: 24, window: 12}\n"
-        "extract: {every: 12}\nmodels: {extractor: llm, embedder: static, model: gpt-4o-mini}\n"
+        "extract: {every: 12, audit: 50%}\nmodels: {extractor: llm, embedder: static, model: gpt-4o-mini}\n"
     )
     planned = told(capsys, "plan", str(path))
     assert "extract (gpt-4o-mini)" in planned
@@ -262,7 +262,14 @@ def test_a_run_says_what_was_forecast_for_it_and_what_it_used(endpoint, tmp_path
     assert spent["ratio"] == round(used / spent["forecast"]["tokens"]["p50"], 3)
     told(capsys, "plan", str(path))
     assert spending(run.data())["forecast"] == spent["forecast"], "what is told after a run is no forecast"
-    assert f"({spent['ratio']:.2f} of it)" in told(capsys, "runs", "study")
+    report = told(capsys, "runs", "study")
+    assert f"({spent['ratio']:.2f} of it)" in report
+    read = spent["reading"]
+    assert read["texts"] == read["repeats"] + read["by_builtin"] + read["by_model"] > 0
+    assert f"{read['texts']:,} texts read: {read['by_builtin']:,} by the built-in extractor, {read['by_model']:,} by the model" in report
+    low, high = read["audit_interval"]
+    assert 0 <= low <= read["audit_errors"] / read["audited"] <= high <= 1
+    assert f"disagreed with {read['audit_errors']:,} of {read['audited']:,} sure readings" in report
 
 
 def test_who_calls_no_model_pays_for_no_forecast(tmp_path, capsys, monkeypatch):

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from simflow.llm.cascade import Cascade
-from simflow.llm.evenness import wilson
+from simflow.llm.evenness import at_least, wilson
 from simflow.llm.extractor import ModelExtractor
 from simflow.llm.scripted import Script, completion, serving
 from simflow.plan import Extract
@@ -151,7 +151,6 @@ def test_audit_is_a_share_by_content_and_measures_disagreement(kit, cascade, mon
     wrong = sum('"sure -1' in words for words in asked)
     assert notes["audit_errors"] == wrong
     low, high = wilson(wrong, len(asked))
-    assert notes["audit_interval"] == f"{low:.3f}..{high:.3f}"
     assert low < 0.25 < high
     assert made.notes() == {}
 
@@ -160,6 +159,13 @@ def test_wilson_interval_has_known_values():
     assert wilson(0, 10) == pytest.approx((0.0, 0.27753), abs=1e-4)
     assert wilson(5, 10) == pytest.approx((0.23659, 0.76341), abs=1e-4)
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low"), [(0, 5, 0.0), (1, 1, 0.025), (1, 3, 0.00840), (2, 2, 0.15811), (3, 41, 0.01535), (10, 100, 0.04900)]
+)
+def test_exact_interval_begins_at_known_values(hits, of, low):
+    assert at_least(hits, of) == pytest.approx(low, abs=1e-5)
 
 
 def all_for(kit):
@@ -192,3 +198,11 @@ def test_only_the_less_confident_half_is_doubted_where_the_rest_passes(kit):
     accepted = {n: read(0.92 if n < 20 else 0.99) for n in range(40)}
     wrong = {n: n < 20 for n in range(40)}
     assert made._doubted(accepted, wrong) == set(range(20))
+
+
+def test_one_disagreement_in_a_sample_of_one_says_nothing_of_its_batch(kit):
+    made = Cascade(kit.a_cell(), kit.NoSense(), room=kit.room_at("http://x/v1"), cheap=Cheap())
+    sure = [Finding(1, "opinion", 1, None, "water tariff", None, 1.0, 0.97)]
+    accepted = dict.fromkeys(range(40), sure)
+    assert made._doubted(accepted, {3: True}) == set()
+    assert made._doubted(accepted, {3: True, 4: True}) == set(range(40))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from simflow.store import RunData
 
 COUNTS = ("calls", "replayed", "tokens_in", "tokens_out", "cost")
+READ = ("texts", "repeats", "by_builtin", "by_model", "contradictions", "model_parked", "audited", "audit_errors", "audit_doubted")
+"""Notes of windows that say who read how much, and what came of the audit."""
 
 
 def keep(home: Path, cell: Cell, keys: Sequence[str], found: Forecast) -> None:
@@ -34,13 +36,19 @@ def keep(home: Path, cell: Cell, keys: Sequence[str], found: Forecast) -> None:
 def spending(run: RunData) -> dict[str, Any]:
     """Spent on models by a run: `tokens`, `cost`, `phases` by phase and model; `forecast` and `ratio` (tokens used in parts of its P50), or None.
 
+    `reading`: counts by the names of `READ`, with the `audit_interval` (95 %, Wilson) of the share of wrong readings; None where no model reads.
+
     Empty where no model is called. A ratio is of whole runs of which nothing was answered from a recording.
     """
     if not spends(run.cell):
         return {}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
+    read = dict.fromkeys(READ, 0)
     for window in run.windows:
-        for row in run.window(window.number).manifest.get("usage", ()):
+        manifest = run.window(window.number).manifest
+        for name in READ:
+            read[name] += manifest.get("notes", {}).get(name, 0)
+        for row in manifest.get("usage", ()):
             sums = rows.setdefault((row["phase"], row["model"]), dict.fromkeys(COUNTS, 0))
             for name in COUNTS:
                 sums[name] += row[name]
@@ -53,9 +61,17 @@ def spending(run: RunData) -> dict[str, Any]:
         "tokens": tokens,
         "cost": round(sum(r["cost"] for r in spent), 6),
         "phases": [{"phase": phase, "model": model, **row, "cost": round(row["cost"], 6)} for (phase, model), row in sorted(rows.items())],
+        "reading": _reading(read) if run.cell.models.extractor == "llm" else None,
         "forecast": forecast,
         "ratio": round(tokens / expected, 3) if whole and expected else None,
     }
+
+
+def _reading(read: dict[str, int]) -> dict[str, Any]:
+    from simflow.llm.evenness import wilson
+
+    audited = read["audited"]
+    return {**read, "audit_interval": [round(end, 4) for end in wilson(read["audit_errors"], audited)] if audited else None}
 
 
 def words(spent: Mapping[str, Any]) -> Iterator[str]:
@@ -68,6 +84,19 @@ def words(spent: Mapping[str, Any]) -> Iterator[str]:
         said = f"forecast {short(usual)} tokens (P90 {short(worse)}), used {short(spent['tokens'])}"
         yield said + (f" ({ratio:.2f} of it)" if ratio is not None else "")
         yield f"forecast {forecast['cost']['p50']:,.4f} USD (P90 {forecast['cost']['p90']:,.4f}), used {spent['cost']:,.4f}"
+    if read := spent["reading"]:
+        parked = f"; {read['model_parked']:,} could not be read" if read["model_parked"] else ""
+        yield (
+            f"{read['texts']:,} texts read: {read['by_builtin']:,} by the built-in extractor, {read['by_model']:,} by the model, "
+            f"{read['repeats']:,} as repeats{parked}"
+        )
+        if read["audit_interval"]:
+            low, high = read["audit_interval"]
+            again = f"; {read['audit_doubted']:,} were read again" if read["audit_doubted"] else ""
+            yield (
+                f"audit: the model disagreed with {read['audit_errors']:,} of {read['audited']:,} sure readings "
+                f"(95 % interval {low:.1%} to {high:.1%}){again}"
+            )
     if replayed := sum(p["replayed"] for p in spent["phases"]):
         yield f"{replayed:,} answers came from the recording and cost nothing"
 

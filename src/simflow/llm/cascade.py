@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from simflow.errors import BadInput, EndpointRefused
-from simflow.llm.evenness import wilson
+from simflow.llm.evenness import at_least
 from simflow.llm.extractor import ModelExtractor
 from simflow.llm.room import Room
 from simflow.plan import Cell
@@ -93,11 +93,6 @@ class Cascade:
                     nothing.append(passage.episode)
         return Extraction(tuple(findings), tuple(nothing), failed)
 
-    def remaining(self, batch: Sequence[Passage]) -> list[Passage]:
-        """Passages of a batch that the model would be asked about, without asking it."""
-        _, hard, audited = self._sorted([group[0] for group in _alike(batch)])
-        return [*hard, *audited]
-
     def keep_in(self, home: Path) -> None:
         """Keep recordings and the account under `home`."""
         self.room.keep_in(home)
@@ -111,12 +106,8 @@ class Cascade:
         return self.room.usage()
 
     def notes(self) -> Mapping[str, int | float | str]:
-        """Since last asked: who read how much, what was repaired or parked, the audit's error rate with its 95 % Wilson interval."""
+        """Since last asked: who read how much, what was repaired or parked, how many readings were audited and how many of these were wrong."""
         found: dict[str, int | float | str] = {**self.counts, **{f"model_{k}": v for k, v in self.model.notes().items()}}
-        if checked := self.counts["audited"]:
-            low, high = wilson(self.counts["audit_errors"], checked)
-            found["audit_error_rate"] = round(self.counts["audit_errors"] / checked, 4)
-            found["audit_interval"] = f"{low:.3f}..{high:.3f}"
         self.counts.clear()
         self.model.counts.clear()
         return found
@@ -173,7 +164,7 @@ class Cascade:
         accept = self.cell.extract.accept
         for least in (accept, (1 + accept) / 2):
             sample = [bad for episode, bad in wrong.items() if sure[episode] >= least]
-            if wilson(sum(sample), len(sample))[0] <= TOLERATED:
+            if at_least(sum(sample), len(sample)) <= TOLERATED:
                 break
         else:
             least = math.inf

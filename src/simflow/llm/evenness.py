@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
 FLAT = 0.05
 """Points by which recall may differ between the halves of a batch."""
+TAIL = 0.025
 Counts = tuple[int, int]
 
 
@@ -48,6 +50,20 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
     spread = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     scale = 1 + z * z / of
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+@functools.lru_cache(maxsize=65536)
+def at_least(hits: int, of: int) -> float:
+    """Lower end of the exact 95 % interval of a share (Clopper & Pearson 1934): unlike Wilson's, it makes little of one in one."""
+    if not hits:
+        return 0.0
+    ways = [math.lgamma(of + 1) - math.lgamma(k + 1) - math.lgamma(of - k + 1) for k in range(hits)]
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        share = (low + high) / 2
+        fewer = sum(math.exp(way + k * math.log(share) + (of - k) * math.log1p(-share)) for k, way in enumerate(ways))
+        low, high = (low, share) if 1 - fewer > TAIL else (share, high)
+    return low
 
 
 def difference(one: Counts, other: Counts) -> tuple[float, float]:

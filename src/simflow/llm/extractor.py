@@ -19,8 +19,11 @@ from simflow.llm.wire import Unreachable, Unusable
 from simflow.plan import Cell
 from simflow.ports import Extraction, Finding, Passage
 
-ROUND = 4
-"""Calls that are sent off together. Fixed, so that batch sizes, and with them results, do not depend on concurrency."""
+ROUND, WIDEST = 4, 32
+"""Calls that are sent off together: at first, and at most. After a round in which no line was left out twice as many are; else as few as at first.
+
+Answers alone decide it, so that batch sizes, and with them results, do not depend on concurrency.
+"""
 TRIES = 2
 SMALLEST = 4
 OMITTED = 0.03
@@ -76,12 +79,13 @@ class ModelExtractor:
         result = _Result()
         threads = deque(_threads(batch))
         repairs: deque[_Job] = deque()
-        size, clean, most = self.size, 0, self.size
+        size, clean, most, wide = self.size, 0, self.size, ROUND
         halves = Evenness()
         while threads or repairs:
-            jobs = [repairs.popleft() for _ in range(min(ROUND, len(repairs)))]
-            while threads and len(jobs) < ROUND:
+            jobs = [repairs.popleft() for _ in range(min(wide, len(repairs)))]
+            while threads and len(jobs) < wide:
                 jobs.append(_Job(_fill(threads, size)))
+            wide = min(WIDEST, 2 * wide)
             answers = self.room.ask_all([self.question(job.passages, job.tries) for job in jobs])
             for job, answer in zip(jobs, answers, strict=True):
                 self.counts["calls"] += 1
@@ -92,7 +96,7 @@ class ModelExtractor:
                     spoken = {f.episode for f in result.findings}
                     halves.note([p.episode in spoken for p in job.passages])
                 if missing > OMITTED * len(job.passages):
-                    size, clean = max(min(SMALLEST, self.size), size // 2), 0
+                    size, clean, wide = max(min(SMALLEST, self.size), size // 2), 0, ROUND
                     self.counts["shrunk"] += 1
                 else:
                     clean += 1
