@@ -57,16 +57,16 @@ def clauses(text: str, lexicon: Lexicon) -> list[tuple[str, bool]]:
     for sentence in _CLAUSE.findall(text):
         parts = _split(sentence, lexicon)
         for at, part in enumerate(parts):
-            stems = [stem(w) for w, _, _ in words(part)]
-            conceded = at + 1 < len(parts) and (lexicon.starts(stems, lexicon.concessions) or at == 0)
+            said = [w for w, _, _ in words(part)]
+            conceded = at + 1 < len(parts) and (lexicon.starts(said, lexicon.concessions) or at == 0)
             found.append((part, conceded))
     return found
 
 
 def _split(sentence: str, lexicon: Lexicon) -> list[str]:
     tokens = words(sentence)
-    stems = [stem(w) for w, _, _ in tokens]
-    cuts = [at for at in range(1, len(stems)) if any(tuple(stems[at : at + size]) in lexicon.contrasts for size in (1, 2, 3))]
+    said = [w for w, _, _ in tokens]
+    cuts = [at for at in range(1, len(said)) if any(tuple(said[at : at + size]) in lexicon.contrasts for size in (1, 2, 3))]
     bounds = [0, *(tokens[at][1] for at in cuts), len(sentence)]
     return [part for low, high in itertools.pairwise(bounds) if (part := sentence[low:high]).strip(" ,")]
 
@@ -133,8 +133,9 @@ def _pieces(part: str, skip: frozenset[str] | set[str], joints: frozenset[Phrase
     # Between commas and words that give reasons, as stems: about as long as the phrases of a book.
     found: list[tuple[str, ...]] = []
     for piece in part.split(","):
-        stems = [stem(w) for w, _, _ in words(piece)]
-        cuts = [at for at in range(2, len(stems) - 1) if any(tuple(stems[at : at + size]) in joints for size in (1, 2, 3))]
+        said = [w for w, _, _ in words(piece)]
+        stems = [stem(w) for w in said]
+        cuts = [at for at in range(2, len(said) - 1) if any(tuple(said[at : at + size]) in joints for size in (1, 2, 3))]
         for low, high in itertools.pairwise([0, *cuts, len(stems)]):
             found.append(tuple(s for s in stems[low:high] if s not in skip))
     return [piece for piece in found if piece]
@@ -163,7 +164,7 @@ def answer(text: str, lexicon: Lexicon, book: wording.Book | None = None) -> Rea
             if at == 0:
                 numbers[f"first {side}"] += 1
             quotes.setdefault(_SIGN[side], part[tokens[cue.begin][1] : tokens[cue.end - 1][2]])
-        if at == 1 and lexicon.starts(stems, lexicon.contrasts):
+        if at == 1 and lexicon.starts([w for w, _, _ in tokens], lexicon.contrasts):
             numbers["contrast"] = 1.0
     numbers["clash"] = min(numbers["agree"], numbers["disagree"])
     numbers["asks"] = float("?" in text)

@@ -40,7 +40,10 @@ class Cue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """One language: `tables` maps `position`, `judgement` and `answer` to phrases (tuples of stems) with their strength."""
+    """One language: `tables` maps `position`, `judgement` and `answer` to phrases (tuples of stems) with their strength.
+
+    `contrasts`, `concessions` and `joints` are words as they are: such words have no endings, and stems would take проти for проте, más for mas.
+    """
 
     code: str
     tables: Mapping[str, Mapping[Phrase, float]]
@@ -88,9 +91,9 @@ class Lexicon:
         """Whether one of the phrases stands anywhere in the words."""
         return any(tuple(stems[at : at + size]) in phrases for at in range(len(stems)) for size in range(1, 7))
 
-    def starts(self, stems: Sequence[str], phrases: frozenset[Phrase]) -> bool:
+    def starts(self, said: Sequence[str], phrases: frozenset[Phrase]) -> bool:
         """Whether the words begin with one of the phrases."""
-        return any(tuple(stems[:size]) in phrases for size in range(1, 5))
+        return any(tuple(said[:size]) in phrases for size in range(1, 5))
 
 
 def thin(lexicon: Lexicon, keep: Callable[[Phrase], bool]) -> Lexicon:
@@ -157,9 +160,9 @@ def load(code: str) -> Lexicon:
         tables,
         frozenset(stem(w) for w in raw["negators"]),
         frozenset(stem(w) for w in raw["softeners"]),
-        frozenset(_phrase(p) for p in raw["contrasts"]),
-        frozenset(_phrase(p) for p in raw["concessions"]),
-        frozenset(_phrase(p) for p in raw["joints"]),
+        frozenset(_said(p) for p in raw["contrasts"]),
+        frozenset(_said(p) for p in raw["concessions"]),
+        frozenset(_said(p) for p in raw["joints"]),
         frozenset(_phrase(p) for p in raw["raising"]),
         frozenset(_phrase(p) for p in raw["irony"]),
         fillers,
@@ -176,6 +179,10 @@ def _table(raw: Mapping[str, Sequence[str]], fillers: frozenset[str]) -> dict[Ph
             # "for it" must not become "for".
             found.setdefault(bare if bare == whole or sum(map(len, bare)) > 4 else whole, _STRENGTH[name])
     return {phrase: value for phrase, value in found.items() if phrase}
+
+
+def _said(text: str) -> Phrase:
+    return tuple(w for w, _, _ in words(text))
 
 
 def _phrase(text: str) -> Phrase:
