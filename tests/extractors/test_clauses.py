@@ -6,6 +6,7 @@ import pytest
 
 from simflow.memory.extractors import features, model
 from simflow.memory.extractors.lexicon import load
+from simflow.memory.topics import stem, words
 
 
 def side(code: str, text: str, topic: str) -> int:
@@ -39,3 +40,26 @@ def test_negation_reaches_the_word_that_it_negates(code, text, topic, said):
 )
 def test_only_a_contrast_cuts_a_clause(code, text, parts):
     assert len(features.clauses(text, load(code))) == parts
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "conceded"),
+    [
+        ("en", "I support it, although it costs a lot", [False, True]),
+        ("en", "It costs a lot but I support it", [True, False]),
+        ("es", "Lo apoyo, aunque cuesta mucho", [False, True]),
+        ("uk", "Я за це, хоча це дорого", [False, True]),
+        ("uk", "Це дорого та несправедливо", [False]),
+    ],
+)
+def test_what_although_opens_is_conceded_and_not_what_stands_before_it(code, text, conceded):
+    assert [given for _, given in features.clauses(text, load(code))] == conceded
+
+
+def test_not_only_negates_nothing():
+    lexicon = load("en")
+
+    def heard(text):
+        return [cue.value for cue in lexicon.cues([stem(w) for w, _, _ in words(text)], "judgement")]
+
+    assert heard("it is not only unfair") == heard("it is unfair") != heard("it is not unfair")

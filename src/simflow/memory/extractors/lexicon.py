@@ -48,6 +48,7 @@ class Lexicon:
     code: str
     tables: Mapping[str, Mapping[Phrase, float]]
     negators: frozenset[str]
+    only: frozenset[str]
     softeners: frozenset[str]
     contrasts: frozenset[Phrase]
     concessions: frozenset[Phrase]
@@ -82,10 +83,14 @@ class Lexicon:
                 if value is None:
                     continue
                 # A phrase that begins with a negator has said it already.
-                turned = stems[at] not in self.negators and any(w in self.negators for w in stems[max(free, at - 3) : at])
+                turned = stems[at] not in self.negators and self._negated(stems, max(free, at - 3), at)
                 turned = turned or (stems[at] not in self.negators and self.holds(stems[:at], self.raising))
                 return Cue(table, -0.8 * value if turned else value, at, at + size)
         return None
+
+    def _negated(self, stems: Sequence[str], begin: int, end: int) -> bool:
+        # "Not only" says what follows.
+        return any(stems[at] in self.negators and stems[at + 1] not in self.only for at in range(begin, end))
 
     def holds(self, stems: Sequence[str], phrases: frozenset[Phrase]) -> bool:
         """Whether one of the phrases stands anywhere in the words."""
@@ -159,6 +164,7 @@ def load(code: str) -> Lexicon:
         code,
         tables,
         frozenset(stem(w) for w in raw["negators"]),
+        frozenset(stem(w) for w in raw["only"]),
         frozenset(stem(w) for w in raw["softeners"]),
         frozenset(_said(p) for p in raw["contrasts"]),
         frozenset(_said(p) for p in raw["concessions"]),
