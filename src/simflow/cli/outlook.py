@@ -114,13 +114,14 @@ def outlook(plan: Plan, home: Path, *, dry_runs: bool | None = None) -> Outlook:
         keys[cell.name] = window_keys(cell, versions[models])
     distinct = {k for chain in keys.values() for k in chain}
     count = sum(map(len, keys.values()))
-    windows = Windows(count, count - len(distinct), _stored(home, distinct))
+    stored = _stored(home, distinct)
+    windows = Windows(count, count - len(distinct), len(stored))
     made = Outlook(plan, home, windows, variants(plan.path), sweeps(plan.path), _differs(plan, keys))
     for cell in _firsts(plan.cells):
         if dry_runs or (dry_runs is None and spends(cell)):
             made.forecasts[cell.variant] = forecast(cell)
     for cell in plan.cells:
-        if cell.variant in made.forecasts and not _stored(home, {keys[cell.name][-1]}):  # what is told after a run is no forecast
+        if cell.variant in made.forecasts and keys[cell.name][-1] not in stored:  # what is told after a run is no forecast
             keep(home, cell, keys[cell.name], made.forecasts[cell.variant])
     return made
 
@@ -142,7 +143,7 @@ def beyond(cells: Sequence[Cell], home: Path) -> list[str]:
         if (cell.limits.tokens is None and cell.limits.cost is None) or not spends(cell):
             continue
         keys = window_keys(cell)
-        if _stored(home, set(keys)) < len(set(keys)):
+        if _stored(home, set(keys)) < set(keys):
             made = forecast(cell)
             keep(home, cell, keys, made)
             found += _over(cell.limits, cell.variant, made)
@@ -158,13 +159,13 @@ def _over(limits: Limits, variant: str, one: Forecast) -> list[str]:
     return found
 
 
-def _stored(home: Path, keys: set[str]) -> int:
+def _stored(home: Path, keys: set[str]) -> set[str]:
     if not home.exists() and "://" not in str(os.environ.get("SIMFLOW_HOME", "")):
-        return 0
+        return set()
     from simflow.store import Store
 
     windows = Store(home).windows
-    return sum(windows.get(key) is not None for key in keys)
+    return {key for key in keys if windows.get(key) is not None}
 
 
 def _differs(plan: Plan, keys: Mapping[str, tuple[str, ...]]) -> dict[str, int | None]:

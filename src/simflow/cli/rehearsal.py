@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from simflow.cli.forecast import speaks
 from simflow.cli.stand_in import Read, Rehearsed, measure
 from simflow.episode import CLAIMS, EDGES
 from simflow.memory.distil import distil
@@ -65,7 +66,7 @@ def rehearse(cell: Cell, ticks: int, step: Any) -> Rehearsal:
     found = Rehearsal()
     every = cell.extract.every
     reader = Rehearsed(cell) if cell.models.extractor == "llm" else None
-    if cell.replay is None and any((p.engine or cell.models.engine) == "llm" for p in cell.personas):
+    if cell.replay is None and any(speaks(cell, p) for p in cell.personas):
         found.read = ticks // every * every
         _remembered(cell, ticks, found, reader)
     elif reader is not None:
@@ -133,7 +134,7 @@ def live(cell: Cell, speaker: Speaker, extractor: Any = None) -> None:
     free = dataclasses.replace(cell, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
     with tempfile.TemporaryDirectory(prefix="simflow-rehearsal-") as folder:
         run = open_cell("rehearsal.yaml", free, Path(folder))
-        if any((p.engine or cell.models.engine) == "llm" for p in cell.personas):
+        if any(speaks(cell, p) for p in cell.personas):
             engine: Any = SpokenEngine(cell, speaker)
             run.parts.engine = lambda: engine  # type: ignore[method-assign]
         if extractor is not None:

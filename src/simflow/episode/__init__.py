@@ -16,7 +16,7 @@ from simflow.episode.tables import (
     label,
     vectors_schema,
 )
-from simflow.episode.wording import Wording, wording
+from simflow.episode.wording import Wording, primary, wording
 
 __all__ = [
     "AGENTS",
@@ -33,6 +33,7 @@ __all__ = [
     "cut",
     "empty",
     "label",
+    "primary",
     "sentence",
     "vectors_schema",
     "wording",

@@ -93,8 +93,13 @@ class Wording:
 @functools.lru_cache(maxsize=64)
 def wording(language: str | None) -> Wording:
     """The words of a language code such as `pt` or `pt-BR`; English for a language that has no table."""
-    short = (language or CODES[0]).replace("_", "-").split("-", maxsplit=1)[0].lower()
+    short = primary(language)
     return _load(short if short in CODES else CODES[0])
+
+
+def primary(language: str | None) -> str:
+    """The language of a code such as `pt-BR` or `pt_BR`, here `pt`; English for none."""
+    return (language or CODES[0]).replace("_", "-").split("-", maxsplit=1)[0].lower()
 
 
 @functools.cache

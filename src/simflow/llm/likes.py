@@ -45,7 +45,7 @@ class Likes:
             denied = set(self._denied)
         if not denied:
             return dict(request)
-        fitted: dict[str, Any] = _without(dict(request), denied & {*_KEYWORDS, "strict"})
+        fitted: dict[str, Any] = without(dict(request), denied & {*_KEYWORDS, "strict"})
         for name in denied & fitted.keys() & set(_OPTIONAL):
             value = fitted.pop(name)
             if name in _RENAMED:
@@ -67,16 +67,14 @@ def _named(error: openai.APIStatusError) -> set[str]:
     return {name for name in (*_OPTIONAL, *_KEYWORDS) if re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z_])", words)}
 
 
-def _without(value: Any, keys: set[str]) -> Any:
-    # Keywords of a schema, wherever it stands in a request; a property of such a name is not one.
+def without(value: Any, keys: set[str]) -> Any:
+    """A request less some keywords of the schema in it, wherever that stands; a property of such a name is not one."""
     if isinstance(value, list):
-        return [_without(v, keys) for v in value]
+        return [without(v, keys) for v in value]
     if not isinstance(value, dict):
         return value
     return {
-        k: {name: _without(v, keys) for name, v in inner.items()}
-        if k == "properties" and isinstance(inner, dict)
-        else _without(inner, keys)
+        k: {name: without(v, keys) for name, v in inner.items()} if k == "properties" and isinstance(inner, dict) else without(inner, keys)
         for k, inner in value.items()
         if k not in keys
     }

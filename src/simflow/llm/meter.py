@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from simflow.errors import Stopped
 from simflow.llm.prices import Price
 from simflow.plan import Limits
 from simflow.ports import Usage
+from simflow.runs.ledger import append
 
 
 class LimitReached(Stopped):
@@ -124,6 +124,7 @@ class Meter:
         self.spent_tokens += tokens
         self.spent_cost += cost
         if self.ledger:
+            self.ledger.parent.mkdir(parents=True, exist_ok=True)
             append(self.ledger, json.dumps({"phase": phase, "model": model, "tokens": tokens, "cost": cost}))
 
     def _before(self) -> None:
@@ -136,15 +137,3 @@ class Meter:
                 self.spent_cost += float(row["cost"])
             except (ValueError, KeyError, TypeError):
                 continue  # a line cut by a crash; the answer that it counted is asked again
-
-
-def append(path: Path, line: str) -> None:
-    """Add a line to a file. What a crash cut before it stays a line of its own."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as out:
-        if out.tell():
-            out.seek(-1, os.SEEK_END)
-            whole = out.read(1) == b"\n"
-        else:
-            whole = True
-        out.write(f"{'' if whole else chr(10)}{line}\n".encode())

@@ -16,7 +16,7 @@ from typing import Any
 
 from simflow.errors import NotFound
 from simflow.llm.endpoint import Taping
-from simflow.llm.meter import append
+from simflow.runs.ledger import append
 
 
 def address(request: Mapping[str, Any], attempt: int = 0) -> str:
@@ -68,6 +68,7 @@ class Recording:
         if not self.index or not about or self.taping in {"off", "replay-only"}:
             return
         with self._lock:
+            self.index.parent.mkdir(parents=True, exist_ok=True)
             append(self.index, json.dumps({"phase": phase, **about, "key": key}))
 
     def asked(self) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ValidationError
 from simflow.errors import EndpointFailed
 from simflow.llm.completion import ENCODING, read, short, spent
 from simflow.llm.endpoint import MODES, Endpoint, Mode
+from simflow.llm.likes import without
 from simflow.llm.meter import Meter
 from simflow.llm.pace import Halted, Pace
 from simflow.llm.prices import Price, price
@@ -247,7 +248,7 @@ class Room:
         if not self.endpoint.local:
             # OpenAI's strict mode and others take no length limits on strings, and llama.cpp repeats nothing 2000 times; lengths are
             # checked when the answer is read.
-            schema = _without(schema, {"minLength", "maxLength"})
+            schema = without(schema, {"minLength", "maxLength"})
         return {**request, "response_format": {**shape, "json_schema": {**schema, "strict": True}}}
 
     def _create(self, question: Question[M], model: str, note: dict[str, Any], request: dict[str, Any]) -> ChatCompletion:
@@ -330,9 +331,3 @@ def _fault(error: BaseException) -> str:
 
 def _concerns_all(error: BaseException | None) -> TypeGuard[BaseException]:
     return error is not None and not isinstance(error, Unusable | Unreachable | Halted)
-
-
-def _without(value: Any, keys: set[str]) -> Any:
-    if isinstance(value, dict):
-        return {k: _without(v, keys) for k, v in value.items() if k not in keys}
-    return [_without(v, keys) for v in value] if isinstance(value, list) else value

@@ -191,14 +191,13 @@ class Ledger:
     def log(self, level: Literal["debug", "info", "warning", "error"], stage: str, message: str, **fields: object) -> None:
         """Append one line to log.jsonl."""
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "stage": stage, "message": message, **fields}
-        written = json.dumps(line, ensure_ascii=False, default=str) + "\n"
+        written = json.dumps(line, ensure_ascii=False, default=str)
         path = self.record.path / "log.jsonl"
         if is_remote(path):  # objects cannot be appended to; a window writes a handful of lines
             before = path.read_text("utf-8") if path.exists() else ""
-            path.write_text(before + written, "utf-8")
+            path.write_text(f"{before}{written}\n", "utf-8")
             return
-        with path.open("a", encoding="utf-8") as out:
-            out.write(written)
+        append(path, written)
 
 
 def home(start: Path | None = None) -> Path:
@@ -281,6 +280,17 @@ def replace(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text, "utf-8")
     beside.replace(path)
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file, whose folder must be there. What a crash cut before it stays a line of its own."""
+    with path.open("ab+") as out:
+        if out.tell():
+            out.seek(-1, os.SEEK_END)
+            whole = out.read(1) == b"\n"
+        else:
+            whole = True
+        out.write(f"{'' if whole else chr(10)}{line}\n".encode())
 
 
 def _json(path: Path) -> Any:

@@ -54,10 +54,11 @@ class Reading:
 def clauses(text: str, lexicon: Lexicon) -> list[tuple[str, bool]]:
     """(clause, conceded): what stands before a contrast is conceded when it begins as a concession does, or first; what "although" opens, always."""
     found: list[tuple[str, bool]] = []
+    opening = lexicon.contrasts & lexicon.concessions
     for sentence in _CLAUSE.findall(text):
         parts = _split(sentence, lexicon)
         said = [[w for w, _, _ in words(part)] for part in parts]
-        although = [at > 0 and lexicon.starts(one, lexicon.contrasts & lexicon.concessions) for at, one in enumerate(said)]
+        although = [at > 0 and lexicon.starts(one, opening) for at, one in enumerate(said)]
         for at, part in enumerate(parts):
             opposed = at + 1 < len(parts) and not although[at + 1]
             found.append((part, although[at] or (opposed and (at == 0 or lexicon.starts(said[at], lexicon.concessions)))))

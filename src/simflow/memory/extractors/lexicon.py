@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from simflow.episode import primary
 from simflow.memory.topics import stem, words
 
 LANGUAGES = ("en", "pt", "es", "uk")
@@ -109,7 +110,7 @@ def thin(lexicon: Lexicon, keep: Callable[[Phrase], bool]) -> Lexicon:
 
 def code_of(language: str | None) -> str:
     """The lexicon that a language code is read with."""
-    short = (language or "en").replace("_", "-").split("-", maxsplit=1)[0].lower()
+    short = primary(language)
     return short if short in LANGUAGES else FALLBACK.get(short, "en")
 
 
