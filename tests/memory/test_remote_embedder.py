@@ -23,6 +23,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -41,7 +43,7 @@ def vectors(request):
 @pytest.fixture
 def server(monkeypatch):
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.asked, http.answer = [], vectors
+    http.asked, http.answer, http.headers = [], vectors, {}
     thread = threading.Thread(target=http.serve_forever)
     thread.start()
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{http.server_port}/v1")
@@ -57,10 +59,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def remote(server):
-    made = RemoteEmbedder()
-    yield made
-    if "_client" in made.__dict__:
-        made._client.close()
+    return RemoteEmbedder()
 
 
 def test_texts_come_back_in_their_order_with_unit_length(remote, server):
@@ -84,7 +83,6 @@ def test_fewer_dimensions_are_asked_for(server, monkeypatch):
     assert made.embed(["abc"]).shape == (1, 3)
     assert server.asked[0][1]["dimensions"] == 3
     assert made.id == "remote/tiny/3"
-    made._client.close()
 
 
 @pytest.mark.parametrize("answer", [lambda r: (500, []), lambda r: (200, []), lambda r: (200, vectors(r)[1][:1]), lambda r: (404, [])])
@@ -95,6 +93,15 @@ def test_an_answer_that_is_no_vectors_is_a_clear_failure_without_the_key(remote,
         remote.embed(["one", "two"])
     assert "sk-secret" not in str(error.value)
     assert "127.0.0.1" in str(error.value)
+
+
+def test_a_call_that_is_sent_elsewhere_goes_nowhere(remote, server):
+    remote.embed(["warm"])
+    server.headers = {"Location": f"http://localhost:{server.server_port}/v1/embeddings"}
+    server.answer = lambda _: (307, [])
+    with pytest.raises(EndpointFailed, match="could not embed"):
+        remote.embed(["one"])
+    assert len(server.asked) == 3, "the question about dimensions, one batch, and one that was sent elsewhere"
 
 
 @pytest.mark.parametrize("size", ["many", "0", "-3", "1e3"])

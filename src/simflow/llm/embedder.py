@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Sequence
 from functools import cached_property
 
+import httpx2  # its errors come through when an answer's body is read
 import numpy as np
 import numpy.typing as npt
 import openai
 
 from simflow.errors import BadInput, EndpointFailed
+from simflow.llm import transport
 from simflow.llm.endpoint import Endpoint
+from simflow.llm.wire import OPENAI
 from simflow.plan import Cell
 
 MODEL_VARIABLE, DIMENSION_VARIABLE = "SIMFLOW_EMBEDDING_MODEL", "SIMFLOW_EMBEDDING_DIMENSION"
 DEFAULT = "text-embedding-3-small"
 BATCH = 128
 TRIES = 6
+LARGEST = 64_000_000
+"""Bytes of an answer: `BATCH` vectors of 8192 dimensions, written as long as numbers are, are a third of that."""
 
 
 class RemoteEmbedder:
@@ -52,9 +58,11 @@ class RemoteEmbedder:
                 "there is no key for api.openai.com",
                 hint="set OPENAI_API_KEY; for a server of your own set OPENAI_BASE_URL, which needs no key",
             )
-        return openai.OpenAI(
-            api_key=self.endpoint.key or "none", base_url=self.endpoint.base_url, max_retries=TRIES - 1, timeout=self.endpoint.timeout
+        made = transport.client(
+            self.endpoint.key, self.endpoint.base_url or OPENAI, self.endpoint.timeout, retries=TRIES - 1, largest=LARGEST
         )
+        weakref.finalize(self, made.close)
+        return made
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Shape (len(texts), dimension), unit length; zero for a text without words, which is not sent."""
@@ -82,7 +90,7 @@ class RemoteEmbedder:
             if [row.index for row in found] != list(range(len(texts))):
                 raise EndpointFailed(f"{self.endpoint.place} returned {len(found)} vectors for {len(texts)} texts")
             return [row.embedding for row in found]
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
+        except (openai.OpenAIError, httpx2.HTTPError, AttributeError, TypeError, ValueError) as error:
             why = self.endpoint.redact(" ".join(str(error).split())[:300])
             raise EndpointFailed(
                 f"{self.endpoint.place} could not embed {len(texts)} texts with '{self.endpoint.model}': {why}",

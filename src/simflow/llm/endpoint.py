@@ -31,7 +31,7 @@ VARIABLES: dict[str, str] = {
     "SIMFLOW_LLM_CONCURRENCY": "calls in flight at once (4)",
     "SIMFLOW_LLM_RPM": "requests a minute, unlimited if unset",
     "SIMFLOW_LLM_TPM": "tokens a minute, unlimited if unset",
-    "SIMFLOW_LLM_TIMEOUT": "seconds that one call may take, slow streams included (120)",
+    "SIMFLOW_LLM_TIMEOUT": "seconds that one call may take, from connecting to its last byte (120)",
     "SIMFLOW_LLM_PATIENCE": "seconds of trying again before an endpoint counts as unreachable (300)",
     "SIMFLOW_LLM_THINKING": "tokens that a model which thinks before it answers may have beside those of its answer (0)",
     "SIMFLOW_LLM_PRICES": "a YAML file of prices beside the ones that ship",

@@ -200,7 +200,7 @@ class _Cut(Exception):
 def _working(error: Exception) -> bool:
     # Whether the endpoint had begun to answer, or had the time to: what it then did is billed though it never arrived.
     if isinstance(error, openai.APITimeoutError):
-        return not isinstance(error.__cause__, httpx2.ConnectTimeout)
+        return not isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.WriteTimeout)
     return isinstance(error, httpx2.HTTPError)  # raised as such only while a body is read
 
 
