@@ -241,6 +241,35 @@ def test_entities_have_kinds_that_relations_are_towards(cell, checked):
     assert codes(problems) == ["SF808"]
 
 
+def test_a_relation_that_the_built_in_extractor_cannot_find_is_a_warning(checked):
+    relations = "extract: {relations: {opinion: {on: topic}, attitude: {on: agent}, influence: {on: agent}%s}}\n"
+    assert not checked(relations % "")[1]
+    for kind in ("trust: {on: agent}", "view: {on: topic}"):
+        _, problems = checked(relations % f", {kind}")
+        assert [(p.code, p.severity) for p in problems] == [("SF814", "warning")]
+        assert not checked(relations % f", {kind}" + "models: {extractor: llm, model: small}\n")[1]
+    assert codes(checked("extract: {relations: {opinion: {on: agent}}}\n")[1]) == ["SF814"]
+    assert not checked("extract: {entities: {place: [harbour]}, relations: {liking: {on: place}}}\n")[1]
+
+
+def test_a_model_for_residents_who_do_not_speak_through_one_is_a_warning(checked):
+    part = "population: {personas: {one: {model: small%s}, two: {}}}\n"
+    assert codes(checked(part % "")[1]) == ["SF808"]
+    assert not checked(part % ", engine: llm")[1]
+    assert not checked(part % "" + "models: {engine: llm, model: small}\n")[1]
+
+
+def test_a_word_that_means_two_things_is_a_warning(checked):
+    _, problems = checked(
+        "extract: {entities: {place: {names: {harbour: [Docks]}}}, relations: {liking: {on: place}}}\ntopics: {a: {words: [docks]}, b: {}}\n"
+    )
+    assert [(p.code, p.message) for p in problems] == [
+        ("SF815", "'Docks' means the topic 'a' and the place 'harbour': a text that has it speaks of both")
+    ]
+    assert codes(checked("topics: {a: {words: [b]}, b: {}}\n")[1]) == ["SF815"]
+    assert not checked("topics: {a: {words: [A, x]}, b: {words: [y]}}\n")[1]
+
+
 def test_wordings_that_equations_cannot_tell_apart_are_a_warning(checked):
     base = "events: {rise: {at: 1d, post: First., stance: 0.2}}\nexperiment: {variants: {a: {}, b: {events.rise.post: Second.}}}\n"
     _, problems = checked(base)

@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "saying.md"
 ROWS = re.findall(r"^\| ([^|]+) \| `([^`]+)`", PAGE.read_text("utf-8"), re.MULTILINE)
 NEEDS = {
     "newcomers during the run": "population: {personas: {one: {count: 20}, late: {count: 0}}}\n",
+    "my own kinds of relation": "models: {extractor: llm, model: small-instruct}\n",
     "an account that is silenced for a while": "population: {agents: 20, voices: {council: {followers: 80%}}}\n",
 }
 
@@ -29,3 +30,4 @@ def test_what_the_page_shows_is_a_scenario_without_a_fault(checked, want, part):
     plan, problems = checked(f"{NEEDS.get(want, '')}{part}\n")
     assert plan is not None, "\n".join(p.render() for p in problems)
     assert plan.cells
+    assert [p.render() for p in problems] == []

@@ -8,7 +8,7 @@ from typing import Any
 
 from simflow.plan import Cell, Person, Replay
 from simflow.scenario import keys
-from simflow.scenario.build import events, memory, people, platform, study
+from simflow.scenario.build import effects, events, memory, people, platform, study
 from simflow.scenario.build.context import Context
 from simflow.scenario.build.features import installed, mixed, refuse
 from simflow.scenario.kinds import Invalid, Named, Reader, Section
@@ -74,6 +74,7 @@ def build(tree: Table, folder: Path, reader: Reader, *, variant: str = "base", s
     installed(context, cell)
     refuse(context, cell)
     events.weigh(context, cell)
+    effects.warn(context, cell)
     return cell
 
 
