@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from xml.etree import ElementTree as ET
 
@@ -17,6 +18,7 @@ from simflow.cli.serve_app import make_app
 from simflow.errors import BadInput, NotFound
 from simflow.memory.relations import past_of
 from simflow.memory.timeline import svg
+from simflow.plan.remembering import Entity, EntityKind, Extract, RelationKind
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -140,3 +142,27 @@ def test_what_cannot_be_meant_is_refused_with_what_can(view, asked):
 def test_what_was_is_told_in_the_past(verb, past):
     assert past_of(verb, "en") == past
     assert past_of(verb, "pt") == verb
+
+
+def test_what_is_held_of_a_declared_entity_is_found_by_its_name_alone(view):
+    places = EntityKind("place", entities=(Entity("Harbour", ("docks",)), Entity("square")))
+    relations = (RelationKind("opinion"), RelationKind("affinity", on="place"), RelationKind("attitude", on="agent"))
+    extract = Extract(relations=relations, entities=(places, EntityKind("office", entities=(Entity("town hall"),))))
+    view.cell = dataclasses.replace(view.cell, extract=extract)
+    view._record = dataclasses.replace(view._record, cell=view.cell)
+
+    for asked in ({"topic": "harbour"}, {"towards": "harbour"}, {"topic": "Harbour", "kind": "affinity"}):
+        found = view.explain("bob1", **asked)
+        assert (found.kind, found.on) == ("affinity", "Harbour")
+    assert view.explain("bob1", topic="water").kind == "opinion"
+    for asked, said in (
+        ({"kind": "affinity"}, r"affinity is on a place"),
+        ({"topic": "water", "kind": "affinity"}, r"affinity is on a place, and 'water' is a topic"),
+        ({"topic": "square", "kind": "opinion"}, r"opinion is on a topic, and 'square' is a place"),
+        ({"topic": "town hall"}, r"'town hall' is an office, and no relation is towards that"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            view.explain("bob1", **asked)
+    with pytest.raises(BadInput) as vague:
+        view.explain("bob1", kind="affinity")
+    assert vague.value.hint == "say which: Harbour, square"

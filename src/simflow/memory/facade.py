@@ -27,7 +27,7 @@ from simflow.memory.recall import Scope
 from simflow.memory.relations import graph_arm
 from simflow.memory.segments import segments
 from simflow.memory.situation import Reader, Situation
-from simflow.memory.slots import find_slot
+from simflow.memory.slots import find_slot, is_entity
 from simflow.memory.topics import Gazetteer
 from simflow.memory.vectors import embed_texts, readable
 from simflow.memory.witness import Witness
@@ -255,8 +255,13 @@ class MemoryView:
         tick: int | None = None,
         known_at: int | None = None,
     ) -> Explanation:
-        """Why an agent believes something: the edge in force, superseded ones, claims, episodes. Raises NotFound, BadInput."""
+        """Why an agent believes something: the edge in force, superseded ones, claims, episodes. Raises NotFound, BadInput.
+
+        towards: an agent, or an entity that the scenario declares.
+        """
         who, now = self.agent(agent), self._tick(tick)
+        if isinstance(towards, str) and topic is None and is_entity(self.cell, towards):
+            topic, towards = towards, None
         known = min(self.as_of, self.as_of if known_at is None else known_at)
         slot = find_slot(self._record, who, topic=topic, towards=None if towards is None else self.agent(towards), kind=kind)
         return explaining.explain(self._record, slot, now, known)
