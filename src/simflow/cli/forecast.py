@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simflow.plan import Cell, Models, Persona
+from simflow.plan import Cell, Models
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,12 +93,7 @@ class Forecast:
 
 def spends(cell: Cell) -> bool:
     """Whether any part of the cell calls a model."""
-    return cell.models.extractor == "llm" or cell.models.engine == "llm" or any(p.engine == "llm" for p in cell.personas)
-
-
-def speaks(cell: Cell, persona: Persona) -> bool:
-    """Whether a model speaks for the residents of a persona."""
-    return (persona.engine or cell.models.engine) == "llm"
+    return cell.models.extractor == "llm" or cell.speaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +183,7 @@ def _prices(cell: Cell) -> dict[str, Any]:
     from simflow.llm.prices import price
 
     endpoint = Endpoint.from_environment(cell.models.model)
-    names = {endpoint.model, *(p.model for p in cell.personas if p.model and speaks(cell, p))}
+    names = {endpoint.model, *(p.model for p in cell.personas if p.model and cell.speaks_for(p))}
     return {"": endpoint.model, **{name: price(name, endpoint) for name in sorted(names)}}
 
 
@@ -198,7 +193,7 @@ def _phases(cell: Cell, dry: Dry, others: Sequence[Dry], worse: float, prices: d
 
     speakers: dict[str, list[int]] = {}
     for column, persona in enumerate(cell.personas if cell.replay is None else ()):
-        if speaks(cell, persona):
+        if cell.speaks_for(persona):
             speakers.setdefault(persona.model or prices[""], []).append(column)
     small, factor = (cell, 1.0) if cell.replay is not None else _smaller(cell, SAMPLE_SPEAKERS if speakers else SAMPLE_AGENTS)
     lived = _lived(cell, small, list(speakers.values())) if speakers else dry

@@ -101,17 +101,9 @@ class Outlook:
 
 def outlook(plan: Plan, home: Path, *, dry_runs: bool | None = None) -> Outlook:
     """Look at a plan. dry_runs: whether to run the built-in engine for a forecast; None: only where a model is called."""
-    from simflow.run import ids
-    from simflow.run.cellrun import window_keys
+    from simflow.run import keys_of
 
-    versions: dict[tuple[str, ...], dict[str, str]] = {}
-    keys: dict[str, tuple[str, ...]] = {}
-    for cell in plan.cells:
-        named = cell.models
-        models = (named.engine, named.embedder, named.extractor, named.model or "", cell.language.code, repr(cell.extract))
-        if models not in versions:
-            versions[models] = ids(cell)
-        keys[cell.name] = window_keys(cell, versions[models])
+    keys = keys_of(plan.cells)
     distinct = {k for chain in keys.values() for k in chain}
     count = sum(map(len, keys.values()))
     stored = _stored(home, distinct)
@@ -136,16 +128,15 @@ def _firsts(cells: Sequence[Cell]) -> list[Cell]:
 
 def beyond(cells: Sequence[Cell], home: Path) -> list[str]:
     """Limits that the cells would go beyond, as `Outlook.beyond` says them; cells that spend nothing, or are stored whole, are not looked at."""
-    from simflow.run.cellrun import window_keys
+    from simflow.run import keys_of
 
+    limited = [c for c in _firsts(cells) if (c.limits.tokens is not None or c.limits.cost is not None) and spends(c)]
+    keys = keys_of(limited)
     found = []
-    for cell in _firsts(cells):
-        if (cell.limits.tokens is None and cell.limits.cost is None) or not spends(cell):
-            continue
-        keys = window_keys(cell)
-        if _stored(home, set(keys)) < set(keys):
+    for cell in limited:
+        if _stored(home, set(keys[cell.name])) < set(keys[cell.name]):
             made = forecast(cell)
-            keep(home, cell, keys, made)
+            keep(home, cell, keys[cell.name], made)
             found += _over(cell.limits, cell.variant, made)
     return found
 

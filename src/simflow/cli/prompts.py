@@ -88,8 +88,7 @@ def _first(cell: Cell, room: Room, phase: str | None, agent: str | None, tick: i
     from simflow.llm.speaker import ModelSpeaker
     from simflow.ports import Act, Extraction
 
-    speaks = cell.models.engine == "llm" or any(p.engine == "llm" for p in cell.personas)
-    phase = phase or ("act" if speaks or agent else "extract")
+    phase = phase or ("act" if cell.speaks or agent else "extract")
     found: list[Question[Any]] = []
 
     class Listener:

@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from simflow.cli.forecast import speaks
 from simflow.cli.stand_in import Read, Rehearsed, measure
 from simflow.episode import CLAIMS, EDGES
 from simflow.memory.distil import distil
@@ -66,7 +65,7 @@ def rehearse(cell: Cell, ticks: int, step: Any) -> Rehearsal:
     found = Rehearsal()
     every = cell.extract.every
     reader = Rehearsed(cell) if cell.models.extractor == "llm" else None
-    if cell.replay is None and any(speaks(cell, p) for p in cell.personas):
+    if cell.replay is None and cell.speaks:
         found.read = ticks // every * every
         _remembered(cell, ticks, found, reader)
     elif reader is not None:
@@ -134,7 +133,7 @@ def live(cell: Cell, speaker: Speaker, extractor: Any = None) -> None:
     free = dataclasses.replace(cell, models=Models(embedder=cell.models.embedder), personas=personas, outputs=None)
     with tempfile.TemporaryDirectory(prefix="simflow-rehearsal-") as folder:
         run = open_cell("rehearsal.yaml", free, Path(folder))
-        if any(speaks(cell, p) for p in cell.personas):
+        if cell.speaks:
             engine: Any = SpokenEngine(cell, speaker)
             run.parts.engine = lambda: engine  # type: ignore[method-assign]
         if extractor is not None:

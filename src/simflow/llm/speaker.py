@@ -61,7 +61,7 @@ class ModelSpeaker:
 
     def ready(self) -> None:
         """Raise BadInput if a model could not be asked."""
-        self.room.ready(None, *(p.model for p in self.cell.personas))
+        self.room.ready(*dict.fromkeys(p.model for p in self.cell.personas if self.cell.speaks_for(p)))
 
     def usage(self) -> tuple[Usage, ...]:
         """What the cell has spent in this process."""

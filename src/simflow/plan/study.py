@@ -125,6 +125,15 @@ class Cell(Record):
         return (*self.topics, *(Topic(e.name, scale=ENTITY_SCALE, words=e.words) for e in named))
 
     @property
+    def speaks(self) -> bool:
+        """Whether a model speaks for any residents."""
+        return any(self.speaks_for(persona) for persona in self.personas)
+
+    def speaks_for(self, persona: Persona) -> bool:
+        """Whether a model speaks for the residents of a persona."""
+        return (persona.engine or self.models.engine) == "llm"
+
+    @property
     def windows(self) -> tuple[tuple[int, int], ...]:
         """(start, stop) in ticks of each window, stop excluded; the last one may be shorter."""
         size, end = self.clock.window, self.clock.ticks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -59,6 +59,18 @@ def window_keys(cell: Cell, versions: Mapping[str, str] | None = None) -> tuple[
     for number in range(len(cell.windows)):
         keys.append(window_key(cell, number, keys[-1] if keys else None, versions))
     return tuple(keys)
+
+
+def keys_of(cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
+    """Content addresses of the windows of each cell, by its name. Parts that several cells have in common are made once: that costs most."""
+    versions: dict[str, dict[str, str]] = {}
+    keys: dict[str, tuple[str, ...]] = {}
+    for cell in cells:
+        shapes = (cell.models, cell.language.code, cell.extract, cell.topics, *((p.engine, p.model) for p in cell.personas))
+        if (parts := repr(shapes)) not in versions:
+            versions[parts] = ids(cell)
+        keys[cell.name] = window_keys(cell, versions[parts])
+    return keys
 
 
 class CellRun:

@@ -39,9 +39,9 @@ class Parts:
 
     @property
     def engine_name(self) -> str:
-        """The engine of the world. A persona that speaks (`engine: llm`) among built-in ones makes it the engine that does both."""
-        mixed = self.cell.models.engine == "builtin" and any(p.engine == "llm" for p in self.cell.personas)
-        return "llm" if mixed else self.cell.models.engine
+        """The engine of the world: where a model speaks for some, the one that drives built-in residents as well; for nobody, theirs."""
+        named = self.cell.models.engine
+        return named if named not in {"builtin", "llm"} else "llm" if self.cell.speaks else "builtin"
 
     def engine(self) -> Engine:
         """The world."""

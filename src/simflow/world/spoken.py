@@ -24,7 +24,6 @@ from simflow.world.society import Society
 from simflow.world.spoken_ticks import SpokenSimulation
 
 VERSION = "spoken-world/1"
-ENGINE = "llm"
 FEWEST = 5
 """Turns in a stretch of ticks below which silence proves nothing about the endpoint."""
 
@@ -39,7 +38,7 @@ class SpokenEngine:
         self.cell = cell
         self.settings = settings or Settings.of(cell)
         self.speaker = speaker or _speaker(cell)
-        self.personas = np.array([(p.engine or cell.models.engine) == ENGINE for p in cell.personas], dtype=bool)
+        self.personas = np.array([cell.speaks_for(p) for p in cell.personas], dtype=bool)
 
     @property
     def id(self) -> str:
