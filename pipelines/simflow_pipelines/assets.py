@@ -116,6 +116,12 @@ class Inspector:
         """Judge one window by all checks."""
         return judge(self._data(work, number), number)
 
+    def tell(self, work: Any) -> None:
+        """Write the page that a finished run leaves anew, with what the checks found in it."""
+        from simflow.run.outputs import write_page  # noqa: PLC0415 - the engine's room
+
+        write_page(work.data(), work.cell, work.path)
+
     def preview(self, work: Any, number: int) -> str | None:
         """Show a window to a person, in Markdown."""
         return preview(self._data(work, number), number)
@@ -252,7 +258,7 @@ class ScenarioAssets:
                         result = work.window(number)
                     if number in numbers or number not in there:
                         self._report(context, cell, work, result, reused=result.reused or number in there)
-                        self._judge(work, Place(cell.name, number), verdicts)
+                        self._judge(work, cell, number, verdicts)
                     self.watch.committed(cell, result)
             except BaseException as error:
                 self.watch.failed(cell, error)
@@ -269,13 +275,18 @@ class ScenarioAssets:
                     raise _failure(error) from error
                 raise
 
-    def _judge(self, work: Work, place: Place, verdicts: list[tuple[str, Verdict]]) -> None:
-        found = self.inspector.judge(work, place.window)
+    def _judge(self, work: Work, cell: Cell, number: int, verdicts: list[tuple[str, Verdict]]) -> None:
+        place = Place(cell.name, number)
+        found = self.inspector.judge(work, number)
         verdicts += [(place.key, verdict) for verdict in found]
         if found:
-            Ledger(work.record).judged(place.window, [(v.check, v.passed, v.words, blocks(v.check)) for v in found])
+            Ledger(work.record).judged(number, [(v.check, v.passed, v.words, blocks(v.check)) for v in found])
+            if number + 1 == len(cell.windows) and cell.outputs is not None and cell.outputs.report:
+                self.inspector.tell(work)
         if bad := [f"{v.check}: {v.words}" for v in found if not v.passed and blocks(v.check)]:
-            raise CheckFailed(f"{place.key}: {'; '.join(bad)}", hint="the window is kept; `simflow dev` shows its checks")
+            raise CheckFailed(
+                f"{place.key}: {'; '.join(bad)}", hint=f"the window is kept; `simflow runs {work.record.id}` says what the checks found"
+            )
 
     def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result, *, reused: bool) -> None:
         place = Place(cell.name, result.record.number).key

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from simflow.cli.app import app
 from simflow.plan import Cell, Clock, Extract, Memory, Models, Replay, Topic
 from simflow.run import open_cell
+from simflow.runs import Ledger, RunRecord
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,26 @@ def test_a_runs_report_adds_up(project):
     assert "40 episodes in 160 ticks" in page
     assert "Next" in page
     assert max(len(line) for line in page.splitlines()) <= 200
+
+
+def test_a_report_says_what_the_checks_found(own):
+    (folder,) = (own / "runs" / "talk").iterdir()
+    ledger = Ledger(RunRecord(f"talk/{folder.name}", folder))
+    data = ("no_sudden_drift", False, "painting moved by 0.4", False)
+    ledger.judged(0, [("unique_episodes", True, "", True), data])
+    theirs = [("check_a", True, "posts: 40", True), ("check_b", False, "replies: 0", True), ("pattern_c", False, "mean: 0.2", False)]
+    ledger.judged(1, [("unique_episodes", True, "", True), *theirs])
+    page = simflow("runs", "talk", "--home", str(own))
+    for line in ("✓ posts: 40", "✗ replies: 0", "! pattern mean: 0.2", "! no_sudden_drift, window 0: painting moved by 0.4"):
+        assert line in page
+    assert "unique_episodes" not in page
+    told = json.loads(simflow("runs", "talk", "--home", str(own), "--json"))["checks"]
+    assert {(c["check"], c["holds"], c["blocks"]) for c in told} == {
+        ("no_sudden_drift", False, False),
+        ("check_a", True, True),
+        ("check_b", False, True),
+        ("pattern_c", False, False),
+    }
 
 
 def test_an_empty_project_says_what_makes_a_run(tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import dagster as dg
 import pytest
 
 from simflow.errors import EndpointFailed, EndpointRefused, RunFailed
+from simflow.plan import Outputs
 from simflow_pipelines.assets import RETRIES, CheckFailed, Inspector, ScenarioAssets
 from simflow_pipelines.checks import Verdict
 from simflow_pipelines.describe import ASSETS
@@ -174,6 +177,24 @@ def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_
     assert not results["world_not_silent"].passed
     assert results["world_not_silent"].severity == dg.AssetCheckSeverity.ERROR
     assert results["world_not_silent"].metadata["failed_partitions"].value == ["base-s7|001"]
+
+
+def test_the_page_of_a_finished_run_is_told_what_its_checks_found_even_where_one_ends_it(tmp_path, fake, plan):
+    told = []
+
+    class Strict(Silent):
+        def judge(self, work, number):
+            return [Verdict("world_not_silent", passed=number != 2, words="nothing happened")]
+
+        def tell(self, work):
+            told.append([(c.check, list(c.failed)) for c in work.record.checks()])
+
+    town = plan("base")
+    for outputs in (None, Outputs(report=False), Outputs()):
+        cells = [dataclasses.replace(cell, outputs=outputs) for cell in town.cells]
+        with pytest.raises(CheckFailed, match=r"base-s7\|002"):
+            materialize(dataclasses.replace(town, cells=tuple(cells)), cells, tmp_path, opener=fake, inspector=Strict())
+    assert told == [[("world_not_silent", [2])]]
 
 
 def test_one_partition_asked_for_alone_brings_the_windows_that_it_rests_on(tmp_path, fake, plan):

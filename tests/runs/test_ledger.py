@@ -112,3 +112,25 @@ def test_work_that_ends_between_windows_is_told_by_the_process_that_did_it(tmp_p
         ledger.progress(progress)
         ledger.interrupted("interrupted")
         assert run.progress().state == expected
+
+
+def test_a_scenarios_own_checks_are_those_of_the_newest_end(tmp_path):
+    run = record(tmp_path)
+    run.path.mkdir(parents=True)
+    ledger = Ledger(run)
+    ledger.judged(0, [("data", False, "wrong", True)])
+    ledger.judged(1, [("data", True, "", True), ("check_a", False, "a: 1", True), ("check_b", True, "b: 1", True)])
+    assert [(c.check, list(c.failed), c.found) for c in run.told()] == [
+        ("data", [0], "window 0: wrong"),
+        ("check_a", [1], "a: 1"),
+        ("check_b", [], "b: 1"),
+    ]
+    # The run became longer, and the scenario has `b` no more: the end is elsewhere, and what was said of the old one is no longer so.
+    ledger.judged(2, [("data", True, "", True)])
+    assert [c.check for c in run.told()] == ["data", "check_a", "check_b"]
+    ledger.judged(3, [("data", True, "", True), ("check_a", True, "a: 2", True), ("pattern_c", True, "c: 2", False)])
+    assert [(c.check, list(c.failed), c.found) for c in run.told()] == [
+        ("data", [0], "window 0: wrong"),
+        ("check_a", [], "a: 2"),
+        ("pattern_c", [], "c: 2"),
+    ]

@@ -13,6 +13,8 @@ import pytest
 
 from simflow.measures.record import run_measures
 from simflow.run import open_cell
+from simflow.run.outputs import write_page
+from simflow.runs import Ledger
 
 PART = """scenario: Left behind
 outputs: {{tables: [episodes, exposures, edges, personas, measures], format: {form}, report: {report}}}
@@ -86,6 +88,18 @@ def test_the_page_counts_what_happened(cell, project):
     for kind in set(kinds):
         assert f"| {kind} | {kinds.count(kind):,} |" in page
     assert f"{len(kinds):,} episodes" in page
+
+
+def test_the_page_says_what_the_checks_found(cell, project):
+    data, folder = left(cell, project, "csv")
+    assert "## Checks" not in (folder / "report.md").read_text("utf-8")
+    Ledger(data.record).judged(
+        1, [("unique_episodes", True, "", True), ("check_a", True, "a: 1", True), ("pattern_b", False, "b: 2", False)]
+    )
+    assert write_page(data, data.cell, str(project / "scenario.yaml")) == folder
+    page = (folder / "report.md").read_text("utf-8")
+    assert "| check_a | yes | a: 1 |\n| pattern_b | no | b: 2 |\n" in page
+    assert "unique_episodes" not in page
 
 
 def test_outputs_are_outside_what_shapes_a_window(cell, project):

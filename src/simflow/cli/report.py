@@ -19,6 +19,7 @@ from simflow.cli.spending import spending, words
 from simflow.memory.beliefs import present
 from simflow.plan import slug
 from simflow.run.figures import figures
+from simflow.runs import find_run
 from simflow.store import RunData
 
 
@@ -47,6 +48,7 @@ def summary(run: RunData) -> dict[str, Any]:
         "seconds": {stage: round(spent, 2) for stage, spent in seconds.items()},
         "models": spending(run),
         "stance": stances(run),
+        "checks": [{"check": c.check, "holds": not c.failed, "blocks": c.blocking, "found": c.found} for c in run.record.told()],
     }
 
 
@@ -96,6 +98,7 @@ def show(run: RunData, console: Console) -> None:
     console.print()
     _kinds(about, console)
     _stance(about["stance"], console)
+    _checks(about["checks"], console)
     _memory(run, about, console)
     _models(about["models"], console)
     _stages(about, console)
@@ -189,6 +192,19 @@ def _stance(rows: list[dict[str, Any]], console: Console) -> None:
     console.print(Padding(table, (0, 0, 1, 0)))
 
 
+def _checks(told: list[dict[str, Any]], console: Console) -> None:
+    if not told:
+        return
+    console.print(Text("Checks", style="bold"))
+    for check in told:
+        sign, style = ("✓", "green") if check["holds"] else ("✗", "red") if check["blocks"] else ("!", "yellow")
+        own = check["check"].startswith(("check_", "pattern_"))
+        kind = "pattern " if check["check"].startswith("pattern_") else ""
+        words = check["found"] if own else f"{check['check']}, {check['found']}"
+        console.print(Text.assemble("  ", (sign, style), f" {kind}{words}"), soft_wrap=True)
+    console.print()
+
+
 def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.2f}"
 
@@ -257,21 +273,19 @@ def _next(run: RunData, console: Console) -> None:
     lines = []
     if example := liveliest(run):
         agent, topic = example
-        name = run.agents().column("id").to_pylist()[agent]
-        lines.append(
-            (
-                f"simflow explain {shlex.quote(run.record.scenario)} {name} --topic {json.dumps(topic, ensure_ascii=False)}",
-                "why it believes that",
-            )
-        )
-        lines.append(
-            (
-                f"simflow recall {shlex.quote(run.record.scenario)} {name} --about {json.dumps(topic, ensure_ascii=False)}",
-                "what it would be told",
-            )
-        )
+        name, about = run.agents().column("id").to_pylist()[agent], json.dumps(topic, ensure_ascii=False)
+        asked = shlex.quote(_called(run))
+        lines.append((f"simflow explain {asked} {name} --topic {about}", "why it believes that"))
+        lines.append((f"simflow recall {asked} {name} --about {about}", "what it would be told"))
     lines += [("simflow tui", "watch runs in the terminal"), ("simflow dev", "open the assets in Dagster")]
     _commands(lines, console)
+
+
+def _called(run: RunData) -> str:
+    """The shortest name that means this run: a scenario's stands for its newest one, which may be another."""
+    record = run.record
+    names = (record.scenario, f"{record.scenario}/{record.cell}")
+    return next((name for name in names if find_run(run.store.root, name).id == record.id), record.id)
 
 
 def _commands(lines: Sequence[tuple[str, str]], console: Console) -> None:

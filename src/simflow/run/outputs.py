@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,20 +28,31 @@ def write_outputs(run: RunData, cell: Cell, file: str) -> Path:
     file: the scenario's, from which the project is found. Raises RunFailed if the folder would lie outside the project, or cannot be written.
     """
     wanted = cell.outputs or Outputs()
+    with _folder(cell, file) as folder:
+        for name in wanted.tables:
+            _replace(folder / f"{name}.{wanted.format}", _table(run, name, wanted.format))
+    return write_page(run, cell, file) if wanted.report else folder
+
+
+def write_page(run: RunData, cell: Cell, file: str) -> Path:
+    """Write the page alone: again, once its checks have been judged. Returns and raises as `write_outputs`."""
+    with _folder(cell, file) as folder:
+        _replace(folder / "report.md", "\n".join(page(run, cell)).encode())
+    return folder
+
+
+@contextmanager
+def _folder(cell: Cell, file: str) -> Iterator[Path]:
     root = project(Path(file)).resolve()
     folder = output_folder(cell, file).resolve()
     if not folder.is_relative_to(root) or folder == root:
         raise RunFailed(f"{folder} lies outside the project {root}", hint="is a part of `outputs.folder` a link?")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in wanted.tables:
-            _replace(folder / f"{name}.{wanted.format}", _table(run, name, wanted.format))
-        if wanted.report:
-            _replace(folder / "report.md", "\n".join(page(run, cell)).encode())
+        yield folder
     except OSError as error:
         reason = f"the outputs in {folder} cannot be written: {error.strerror or error}"
         raise RunFailed(reason, hint="the run itself is whole; run it again to write them") from error
-    return folder
 
 
 def output_folder(cell: Cell, file: str | Path) -> Path:
@@ -88,7 +100,14 @@ def page(run: RunData, cell: Cell) -> Iterator[str]:
     now = figures(run)
     for name in sorted(n for n in now if n.startswith(("stance_", "edges_")) or n == "queue"):
         yield f"| {name.replace('/', ' of ').replace('_', ' ')} | {now[name]} |"
+    yield from _checks(run)
     yield from _measures(run)
+
+
+def _checks(run: RunData) -> Iterator[str]:
+    if told := run.record.told():
+        yield from ("", "## Checks", "", "| check | holds | what was found |", "|---|---|---|")
+        yield from (f"| {c.check} | {'no' if c.failed else 'yes'} | {c.found} |" for c in told)
 
 
 def _measures(run: RunData) -> Iterator[str]:

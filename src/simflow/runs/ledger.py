@@ -86,6 +86,18 @@ class CheckRecord:
     words: str = ""
     blocking: bool = False
 
+    @property
+    def own(self) -> bool:
+        """Whether it is the scenario's (`checks:`, `patterns:`), which speaks of the end of a run; the others speak of each window's data."""
+        return self.check.startswith(("check_", "pattern_"))
+
+    @property
+    def found(self) -> str:
+        """What a person is told: the words, and of a check of each window those where it failed."""
+        if self.own or not self.failed:
+            return self.words
+        return f"window{'' if len(self.failed) == 1 else 's'} {', '.join(map(str, self.failed))}: {self.words}"
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -127,6 +139,10 @@ class RunRecord:
         rows = _json(self.path / "checks.json")
         records = [_record(CheckRecord, row) for row in rows] if isinstance(rows, list) else []
         return tuple(r for r in records if r is not None)
+
+    def told(self) -> tuple[CheckRecord, ...]:
+        """The checks that a report names: the scenario's own, and others where they failed."""
+        return tuple(c for c in self.checks() if c.own or c.failed)
 
     def log(self, *, last: int | None = None) -> list[dict[str, Any]]:
         """Lines of log.jsonl, the last `last` of them; a half-written last line is left out."""
@@ -179,10 +195,14 @@ class Ledger:
 
     def judged(self, number: int, verdicts: Iterable[tuple[str, bool, str, bool]]) -> None:
         """Take in what checks say of a window, as (check, whether it holds, words, whether it blocks), and replace checks.json."""
-        known = {record.check: record for record in self.record.checks()}
+        verdicts = list(verdicts)
+        judged = {check for check, *_ in verdicts}
+        ends = any(CheckRecord(check).own for check in judged)
+        # A scenario's own checks are all judged together, at the end: others of that kind have left the scenario.
+        known = {r.check: r for r in self.record.checks() if r.check in judged or not (r.own and ends)}
         for check, holds, words, blocking in verdicts:
             before = known.get(check) or CheckRecord(check)
-            others = [n for n in before.failed if n != number]
+            others = [] if before.own else [n for n in before.failed if n != number]  # the end of a run may have moved
             failed = others if holds else [*others, number]
             said = words if not holds or not failed else before.words
             known[check] = CheckRecord(check, max(before.windows, number + 1), tuple(failed[-20:]), said, blocking)

@@ -296,7 +296,7 @@ def checks(run: RunView, found: Sequence[CheckRecord], width: int) -> list[list[
     rows = [
         [("✗ ", "bad" if c.blocking else "warn"), (clip(check_words(c), max(0, width - 2)), "bad" if c.blocking else "")] for c in failed
     ]
-    own = [c for c in found if not c.failed and c.check.startswith("check_")]
+    own = [c for c in found if not c.failed and c.own]
     rows += [[("✓ ", "good"), (clip(plain(c.check.removeprefix("check_").replace("_", " ")), max(0, width - 2)), "")] for c in own]
     return [[(f"{held} hold", "good" if not failed else ""), (f"   {len(failed)} do not" if failed else "", "bad")], *rows]
 
