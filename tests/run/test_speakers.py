@@ -12,6 +12,7 @@ from simflow.errors import BadInput
 from simflow.plan import Cell, Models, Persona, Topic
 from simflow.run import keys_of, open_cell, window_keys
 from simflow.run.parts import Parts
+from simflow.runs import list_runs
 from simflow.scenario import load
 
 SCENARIO = """\
@@ -88,6 +89,7 @@ def test_who_speaks_for_nobody_runs_without_a_key(mixture, tmp_path):
         with pytest.raises(BadInput, match="there is no key"):
             run.window(0)
         assert run.committed == ()
+        assert list_runs(tmp_path / "state") == []
     else:
         run.window(0)
         assert run.data().table("turns").num_rows == 0

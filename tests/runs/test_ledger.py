@@ -83,6 +83,15 @@ def test_runs_are_found_by_scenario_part_and_latest(tmp_path):
         find_run(tmp_path, "nowhere")
 
 
+def test_a_run_that_never_began_is_none(tmp_path):
+    folder = record(tmp_path, "demo/20260101-000000-base-s1").path
+    folder.mkdir(parents=True)
+    (folder / "lock").touch()
+    assert list_runs(tmp_path) == []
+    (folder / "log.jsonl").touch()
+    assert [r.path for r in list_runs(tmp_path)] == [folder]
+
+
 def test_the_project_is_the_nearest_folder_upwards(tmp_path, monkeypatch):
     monkeypatch.delenv("SIMFLOW_HOME", raising=False)
     (tmp_path / ".simflow").mkdir()

@@ -110,6 +110,8 @@ class CellRun:
 
         Raises Stopped if the run was asked to stop, RunFailed if a part failed.
         """
+        if self.store.windows.get(self.keys[number]) is None:
+            self.parts.ready()  # before the lock makes a folder: what cannot begin leaves no run behind
         with self._locked():
             self._describe()
             result = self._window(number)
@@ -130,8 +132,6 @@ class CellRun:
             done, later = done[:number], done[number + 1 :]
         if number > len(done):
             raise RunFailed(f"window {number} needs window {number - 1}, which is not committed", hint="run the windows in order")
-        if self.store.windows.get(self.keys[number]) is None:
-            self.parts.ready()
         if not (self.record.path / "run.yaml").exists() or not done:
             self.ledger.begin(self._about())
         if self.record.stop_requested:

@@ -247,10 +247,11 @@ def list_runs(root: Path, scenario: str | None = None) -> list[RunRecord]:
 
 
 def _folders(runs: Path) -> list[Path]:
+    # A folder that holds nothing but the lock is that of a run that never began.
     if not is_remote(runs):
-        return [folder for folder in runs.glob("*/*") if folder.is_dir()]
+        return [folder for folder in runs.glob("*/*") if folder.is_dir() and [f.name for f in folder.iterdir()] != ["lock"]]
     # One listing, whatever the number of runs: asking for each folder would be a request each.
-    found: set[Path] = {file.parent for file in runs.find()}  # type: ignore[attr-defined]
+    found: set[Path] = {file.parent for file in runs.find() if file.name != "lock"}  # type: ignore[attr-defined]
     return sorted(folder for folder in found if folder.parent.parent == runs)
 
 
