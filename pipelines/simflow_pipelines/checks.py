@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simflow.evaluation.verdicts import scenario_verdicts
+from simflow.run.turns import counted
 from simflow_pipelines.describe import identifier
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ _Group = Literal["checks", "patterns"]
 _GROUPS: dict[_Group, bool] = {"checks": True, "patterns": False}
 """A scenario's own checks -> whether they block."""
 ANSWERS = ("reply", "repost", "quote", "message", "group", "like", "dislike", "report")
-HOMOGENEOUS, DRIFT, EXTRACTION_ERRORS = 0.5, 0.3, 0.05
-"""Warnings: share of repeated texts above, change of a mean stance above, share of failed extractions above."""
+HOMOGENEOUS, DRIFT, EXTRACTION_ERRORS, LOST_TURNS = 0.5, 0.3, 0.05, 0.1
+"""Warnings: share of repeated texts above, change of a mean stance above, share of failed extractions above, of turns that came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ CHECKS: dict[str, tuple[str, bool, str]] = {
     ),
     "world_not_silent": ("episodes", True, "Something happened within the last day. Traces may have gaps: not checked there."),
     "varied_texts": ("episodes", False, "Fewer than half of the texts are repeated."),
+    "turns_come_to_something": (
+        "episodes",
+        False,
+        "At most 10 % of the window's turns that a model decides came to nothing: refused, cut short, not possible, without an answer.",
+    ),
     "edges_have_evidence": ("edges", True, "Each edge rests on episodes that exist."),
     "nothing_from_the_future": ("edges", True, "The memory has learnt nothing before it happened, nor later than the window's end."),
     "extraction_works": ("edges", False, "At most 5 % of the window's texts could not be extracted."),
@@ -138,6 +144,13 @@ def _episodes(run: RunData, number: int) -> list[Verdict]:
     found.append(
         Verdict(
             "varied_texts", repeated < HOMOGENEOUS, f"{repeated:.0%} of {len(written)} texts are repeated", {"repeated_share": repeated}
+        )
+    )
+    spoken = counted(run.window(number).table("turns", ["outcome"]))
+    share = spoken.lost / spoken.all if spoken.all else 0.0
+    found.append(
+        Verdict(
+            "turns_come_to_something", share <= LOST_TURNS, str(spoken) if spoken.all else "", {"turns": spoken.all, "lost": spoken.lost}
         )
     )
     return found

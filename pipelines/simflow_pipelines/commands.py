@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simflow.errors import BadInput, NotFound
+from simflow.errors import BadInput, NotFound, RunFailed
 from simflow.plan import Cell, Plan, slug
 from simflow.runs import home as state_folder
 from simflow.runs import place, workplace
@@ -50,7 +50,8 @@ def run(
     """Run a scenario: every stage, every window, resumable.
 
     Its assets are materialised in this process and recorded in the project's own Dagster instance; `simflow dev` shows them. Windows
-    that are there already are not computed again.
+    that are there already are not computed again. Exit code 1, with the run kept whole, where residents speak by a model and not one
+    of their turns came to anything.
     """
     from simflow.scenario import load
 
@@ -81,6 +82,7 @@ def run(
         _tables(where, quiet=quiet or as_json)
     if len(cells) < len(plan.cells) and not (everything or quiet or as_json):
         _aside(f"this was {cells[0].name}, one of {len(plan.cells)} cells: `simflow run {scenario} --all` runs the others too")
+    _spoken(runs, quiet=quiet)
 
 
 def _tell(scenario: Path, runs: Sequence[RunData]) -> None:
@@ -88,15 +90,31 @@ def _tell(scenario: Path, runs: Sequence[RunData]) -> None:
     from rich.console import Console
 
     from simflow.cli import report
+    from simflow.cli.runs import console
     from simflow.run.outputs import output_folder
 
     if len(runs) == 1:
         report.show(runs[0], Console())
     elif runs:
-        report.show_study(runs, Console())
+        report.show_study(runs, console())
     for finished in runs:
         if finished.cell.outputs:
             _aside(f"files: {output_folder(finished.cell, scenario)}")
+
+
+def _spoken(runs: Sequence[RunData], *, quiet: bool) -> None:
+    """Say where turns came to nothing. Raises RunFailed for runs in which all did: they are whole, but silent for a reason that nobody chose."""
+    from simflow.run.turns import turns
+
+    spoken = {run.record.id: turns(run) for run in runs if run.cell.speaks}
+    if silent := [f"{name}: {found}" for name, found in spoken.items() if found.all and found.lost == found.all]:
+        raise RunFailed(
+            f"no turn came to anything. {'; '.join(silent)}",
+            hint="`simflow prompts RUN --list` lists what was asked, `--agent NAME` shows what came back; what the run has is kept",
+        )
+    for name, found in spoken.items():
+        if found.lost and not quiet:
+            click.secho(f"{name}: {found}", fg="yellow", err=True)
 
 
 def _aside(text: str) -> None:

@@ -102,6 +102,7 @@ OTHER = {
     "checks.measure.topic": "council trust",
     "checks.share.persona": "renter",
     "checks.measure.persona": "renter",
+    "checks.lost_turns.persona": "renter",
     "patterns.measure.name": "mean",
     "patterns.measure.at": "20",
     "patterns.measure.topic": "council trust",

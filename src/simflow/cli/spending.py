@@ -36,10 +36,13 @@ def keep(home: Path, cell: Cell, keys: Sequence[str], found: Forecast) -> None:
 def spending(run: RunData) -> dict[str, Any]:
     """Spent on models by a run: `tokens`, `cost`, `phases` by phase and model; `forecast` and `ratio` (tokens used in parts of its P50), or None.
 
+    `turns`: `turns` of residents that a model speaks for, those `lost`, `reasons` of these by kind; None where nobody speaks.
     `reading`: counts by the names of `READ`, with the `audit_interval` (95 %, Wilson) of the share of wrong readings; None where no model reads.
 
     Empty where no model is called. A ratio is of whole runs of which nothing was answered from a recording.
     """
+    from simflow.run.turns import turns
+
     if not spends(run.cell):
         return {}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -62,6 +65,7 @@ def spending(run: RunData) -> dict[str, Any]:
         "cost": round(sum(r["cost"] for r in spent), 6),
         "phases": [{"phase": phase, "model": model, **row, "cost": round(row["cost"], 6)} for (phase, model), row in sorted(rows.items())],
         "reading": _reading(read) if run.cell.models.extractor == "llm" else None,
+        "turns": turns(run).plain() if run.cell.speaks else None,
         "forecast": forecast,
         "ratio": round(tokens / expected, 3) if whole and expected else None,
     }
@@ -76,6 +80,8 @@ def _reading(read: dict[str, int]) -> dict[str, Any]:
 
 def words(spent: Mapping[str, Any]) -> Iterator[str]:
     """What there is to say of `spending` beside its phases."""
+    from simflow.run.turns import Turns
+
     forecast, ratio = spent["forecast"], spent["ratio"]
     if forecast is None:
         yield "no forecast was made; `simflow plan` makes one"
@@ -97,6 +103,8 @@ def words(spent: Mapping[str, Any]) -> Iterator[str]:
                 f"audit: the model disagreed with {read['audit_errors']:,} of {read['audited']:,} sure readings "
                 f"(95 % interval {low:.1%} to {high:.1%}){again}"
             )
+    if spent["turns"] and spent["turns"]["turns"]:
+        yield str(Turns(spent["turns"]["turns"], spent["turns"]["reasons"]))
     if replayed := sum(p["replayed"] for p in spent["phases"]):
         yield f"{replayed:,} answers came from the recording and cost nothing"
 

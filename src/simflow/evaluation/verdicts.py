@@ -24,15 +24,19 @@ def scenario_verdicts(run: RunData, checks: Sequence[Check]) -> Iterator[tuple[C
             yield check, False, words
             continue
         low, high = _bounds(check)
-        yield check, low <= value <= high, f"{words}: {value:.4g}, should be {_wanted(low, high)}"
+        yield check, low <= value <= high, f"{words}: {_number(value)}, should be {_wanted(low, high)}"
 
 
 def _wanted(low: float, high: float) -> str:
     if low == high:
-        return f"{low:.4g}"
+        return _number(low)
     if math.isinf(low):
-        return f"at most {high:.4g}"
-    return f"at least {low:.4g}" if math.isinf(high) else f"from {low:.4g} to {high:.4g}"
+        return f"at most {_number(high)}"
+    return f"at least {_number(low)}" if math.isinf(high) else f"from {_number(low)} to {_number(high)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 or value.is_integer() else f"{value:.4g}"
 
 
 def _bounds(check: Check) -> tuple[float, float]:
@@ -57,6 +61,8 @@ def _value(run: RunData, check: Check) -> tuple[float | None, str]:
             return float(count), f"episodes{f' of kind {kind}' if kind else ''}"
         case "measure":
             return _measure(run, check)
+        case "lost_turns":
+            return _lost_turns(run, check)
         case _:
             return None, f"there is no check called {check.kind}"
 
@@ -92,9 +98,20 @@ def _share(run: RunData, check: Check) -> tuple[float | None, str]:
         for row in edges.select(["of", "on_topic", "value", "valid_to"]).to_pylist()
         if row["valid_to"] is None and row["on_topic"] == topic and row["of"] in wanted
     ]
-    words = f"share that {stance} {topic}, of {len(held)} whose opinion the memory knows"
+    words = f"share{f' of {persona}' if persona else ''} that {'is unsure about' if stance == 'unsure' else stance} {topic}, of {len(held)} whose opinion the memory knows"
     low, high = SIDES.get(stance, (0.0, 0.0))
     return (sum(low <= v <= high for v in held) / len(held) if held else None), words
+
+
+def _lost_turns(run: RunData, check: Check) -> tuple[float | None, str]:
+    from simflow.run.turns import turns  # noqa: PLC0415 - the engine's room
+
+    persona = check.args.get("persona")
+    found, of = turns(run, persona), f" of {persona}" if persona else ""
+    if not found.all:
+        return None, f"no turn{of} was a model's"
+    why = f" ({', '.join(f'{kind} {count:,}' for kind, count in found.reasons.items())})" if found.lost else ""
+    return found.lost / found.all, f"share of {found.all:,} turns{of} that came to nothing{why}"
 
 
 def _measure(run: RunData, check: Check) -> tuple[float | None, str]:

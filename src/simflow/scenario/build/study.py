@@ -79,7 +79,7 @@ def _arguments(context: Context, kind: str, section: Section) -> dict[str, Any]:
     if kind == "share" and "stance" in found:
         _stance(context, section, found)
     if (
-        kind in {"share", "episodes", "measure"}
+        kind in {"share", "episodes", "measure", "lost_turns"}
         and "value" not in section
         and not {"between", "at_least", "at_most"} & set(section.node.entries)
     ):

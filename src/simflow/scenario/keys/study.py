@@ -117,6 +117,7 @@ def _kinds(to: str) -> dict[str, Fields]:
         "share": Fields("share", (topic, verb, persona, between, least, most)),
         "measure": Fields("measure", (name, topic, persona, between, least, most, at)),
         "episodes": Fields("episodes", (kind, between, least, most)),
+        "lost_turns": Fields("lost_turns", (persona, between, least, most)),
     }
 
 
@@ -129,6 +130,10 @@ _SAYS = {
     "checks.share": ("How many residents hold a stance at the end.", "{stance: opposes, at_most: 60%}"),
     "checks.measure": ("A measure of the society.", "{name: variance, at_most: 0.4}"),
     "checks.episodes": ("How many episodes there are, of a kind or in all.", "{kind: reply, at_least: 10}"),
+    "checks.lost_turns": (
+        "Part of the turns of residents that a model speaks for which came to nothing: refused, cut short, not possible, without an answer.",
+        "{at_most: 10%}",
+    ),
     "patterns.measure": ("A measure of the society, as it was observed.", "{name: variance, value: 0.31, tolerance: 0.05}"),
 }
 
