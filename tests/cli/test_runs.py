@@ -61,6 +61,14 @@ def test_runs_are_listed_for_people_and_for_machines(project):
     assert (row["state"], row["window"], row["windows"], row["stale"]) == ("done", 2, 2, False)
 
 
+def test_what_is_piped_is_not_cut_to_a_terminals_width(own, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    (folder,) = (own / "runs" / "talk").iterdir()
+    name = "20260101-000000-" + "very-long-" * 9 + "s1"
+    folder.rename(folder.with_name(name))
+    assert f"\ntalk/{name} " in simflow("runs", "--home", str(own))
+
+
 def test_a_runs_report_adds_up(project):
     summary = json.loads(simflow("runs", "talk", "--home", str(project), "--json"))
     assert sum(summary["episodes"].values()) == 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def runs(run: str | None, root: Path | None, log: int, as_json: bool) -> None:
         elif not found:
             click.echo(f"no runs under {state}; `simflow run SCENARIO` makes one", err=True)
         else:
-            Console().print(_listing(found))
+            console().print(_listing(found))
         return
     record = find_run(state, run)
     if log:
@@ -52,6 +53,12 @@ def runs(run: str | None, root: Path | None, log: int, as_json: bool) -> None:
         click.echo(json.dumps(summary(data), indent=1, ensure_ascii=False))
     else:
         show(data, Console())
+
+
+def console() -> Console:
+    """A console whose tables are whole where they go into a file or another program, which have no width."""
+    found = Console()
+    return found if found.is_terminal or "COLUMNS" in os.environ else Console(width=200)
 
 
 def row(record: RunRecord) -> dict[str, Any]:
