@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from simflow.cli.forecast import forecast
+from simflow.cli.forecast import Figure, Forecast, forecast
 from simflow.cli.stand_in import Rehearsed
 from simflow.episode import CLAIMS, EDGES
 from simflow.llm.ontology import codes
@@ -25,6 +25,7 @@ from simflow.plan import (
     EntityKind,
     Event,
     Extract,
+    Language,
     Limits,
     Memory,
     Models,
@@ -289,3 +290,17 @@ def test_who_calls_no_model_pays_for_no_forecast(tmp_path, capsys, monkeypatch):
     run.window(0)
     assert spending(run.data()) == {}
     assert not (home / "cache" / "forecasts").exists()
+
+
+def test_the_time_to_embed_is_that_of_the_embedder_and_the_language():
+    from simflow.cli.outlook import SENTENCES_A_SECOND, _embedded
+
+    one = Forecast(episodes=Figure(1900, 3800), basis="", phases=())
+    said = {
+        (embedder, code): _embedded(Cell("a", "base", {}, 1, topics=TOPICS, models=Models(embedder=embedder), language=Language(code)), one)
+        for embedder in ("builtin", "static", "of another package")
+        for code in ("en", "uk")
+    }
+    assert {pair for pair, words in said.items() if words} == SENTENCES_A_SECOND.keys() & said.keys()
+    assert said["builtin", "uk"] == "; about 100 to 200 s of processor time to embed them"
+    assert said["builtin", "en"] == "; about 38 to 76 s of processor time to embed them"

@@ -44,8 +44,15 @@ PAIRS = (
 @click.command()
 @click.option("--names", default="builtin,static", show_default=True, help="Embedders, by the names of their entry points.")
 @click.option("--texts", default=1500, show_default=True, type=click.IntRange(min=10), help="Distinct sentences that are timed.")
+@click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    type=click.Choice(["en", "pt", "es", "uk"]),
+    help="Language of the sentences that are timed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def embedders(names: str, texts: int, *, as_json: bool) -> None:
+def embedders(names: str, texts: int, language: str, *, as_json: bool) -> None:
     """Sentences a CPU second, share of paraphrases that are nearest to their sentence, correlation of cosines with the first embedder."""
     from simflow.memory.embedders import named
 
@@ -56,13 +63,13 @@ def embedders(names: str, texts: int, *, as_json: bool) -> None:
         embedder = named(name.strip())
         embedder.embed(["warm"])
         opened = time.process_time() - began
-        row, cosines = measure(embedder, sentences(texts))
+        row, cosines = measure(embedder, sentences(texts, language))
         first = cosines if first is None else first
         found.append(
             {"name": name, "id": embedder.id, "open_cpu_s": round(opened, 2), **row, "agreement": round(correlation(first, cosines), 3)}
         )
     if as_json:
-        click.echo(json.dumps({"texts": texts, "embedders": found}, indent=1))
+        click.echo(json.dumps({"texts": texts, "language": language, "embedders": found}, indent=1))
         return
     click.echo(f"{'':10} {'dimensions':>10} {'texts / CPU s':>14} {'tokens / CPU s':>15} {'paraphrases':>12} {'agreement':>10}")
     for row in found:
@@ -72,7 +79,7 @@ def embedders(names: str, texts: int, *, as_json: bool) -> None:
         )
 
 
-def sentences(count: int) -> list[str]:
+def sentences(count: int, language: str = "en") -> list[str]:
     """Distinct rendered sentences of the built-in language, as a run has them."""
     import numpy as np
 
@@ -80,7 +87,7 @@ def sentences(count: int) -> list[str]:
     from simflow.plan import Language, Topic
     from simflow.world.language import Grammar
 
-    grammar = Grammar(Language(), (Topic("water tariff", words=("water bill",)), Topic("night trains")), 7)
+    grammar = Grammar(Language(language), (Topic("water tariff", words=("water bill",)), Topic("night trains")), 7)
     rng = np.random.default_rng(7)
     found: dict[str, None] = {}
     for start in range(0, 4 * count, count):
@@ -88,7 +95,9 @@ def sentences(count: int) -> list[str]:
         texts = grammar.write(
             keys, ["post"] * count, (keys % 2).astype(np.int16), rng.uniform(-1, 1, count), np.full(count, 2, np.int8)
         ).text
-        found.update((sentence("post", f"rosa{k % 300}", text=t), None) for k, t in zip(keys.tolist(), texts, strict=True))
+        found.update(
+            (sentence("post", f"rosa{k % 300}", text=t, language=language), None) for k, t in zip(keys.tolist(), texts, strict=True)
+        )
     return list(found)[:count]
 
 

@@ -14,8 +14,15 @@ from simflow.plan import Cell, Event, Limits, Plan
 from simflow.scenario.changes import Change, brief, sweeps, variants
 
 ASSETS = ("plan", "episodes", "vectors", "edges", "personas", "snapshot")
-SENTENCES_A_SECOND = 130
-"""Sentences that the built-in embedder reads in one second of processor time (docs/science.md): the dearest stage without a model."""
+SENTENCES_A_SECOND = {
+    ("builtin", "en"): 50,
+    ("builtin", "pt"): 38,
+    ("builtin", "es"): 40,
+    ("builtin", "uk"): 19,
+    **{("static", language): 6000 for language in ("en", "pt", "es", "uk")},
+}
+"""(embedder, language) -> generated sentences that it reads in one second of processor time, as `simflow bench embedders` finds on one core of a
+server: the dearest stage without a model. It spells out what its vocabulary does not know, so other languages than English take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +265,7 @@ def _bill(view: Outlook) -> Iterator[str]:
         return
     yield f"  forecast   a cell, P50 and P90; from {next(iter(view.forecasts.values())).basis}"
     for variant, one in view.forecasts.items():
-        seconds = Figure(one.episodes.p50 / SENTENCES_A_SECOND, one.episodes.p90 / SENTENCES_A_SECOND)
-        embedded = f"{_both(seconds)} s of processor time to embed them"
-        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts; {embedded}"
+        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts{_embedded(view.first, one)}"
         yield from _phases(one)
     if any(f.phases for f in view.forecasts.values()):
         low, high = view.total("p50"), view.total("p90")
@@ -268,6 +273,14 @@ def _bill(view: Outlook) -> Iterator[str]:
         left = f"{count.missing:,} of {count.all:,} windows of {cells:,} cell{'' if cells == 1 else 's'}"
         yield f"  all that is left to compute, {left}: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {_usd(low['cost'])} to {_usd(high['cost'])} USD"
         yield from _limits(view)
+
+
+def _embedded(cell: Cell, one: Forecast) -> str:
+    speed = SENTENCES_A_SECOND.get((cell.models.embedder, cell.language.code))
+    if speed is None:
+        return ""
+    seconds = Figure(one.episodes.p50 / speed, one.episodes.p90 / speed)
+    return f"; about {_both(seconds)} s of processor time to embed them"
 
 
 def _phases(one: Forecast) -> Iterator[str]:
