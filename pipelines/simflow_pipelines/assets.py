@@ -12,11 +12,12 @@ from dagster import AssetExecutionContext
 from simflow import __version__
 from simflow.errors import EndpointFailed, EndpointRefused, RunFailed, SimflowError, Stopped
 from simflow.plan import Cell, Plan
+from simflow.plan.names import asset_name, identifier
 from simflow.runs import Ledger, RunRecord, WindowRecord
 from simflow.runs.lock import held
 from simflow_pipelines import beta
 from simflow_pipelines.checks import Verdict, asset_of, blocks, check_specs, judge
-from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, identifier, key_part, kinds, owners
+from simflow_pipelines.describe import ASSETS, PLAN_ABOUT, code_references, columns, kinds, owners
 from simflow_pipelines.figures import materialization_metadata
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError, interruptible
 from simflow_pipelines.latency import recall_latency
@@ -160,7 +161,7 @@ class ScenarioAssets:
 
     def key(self, asset: str) -> dg.AssetKey:
         """The key of one of the assets."""
-        return dg.AssetKey([*self.prefix, key_part(self.plan.scenario), asset])
+        return dg.AssetKey([*self.prefix, asset_name(self.plan.scenario), asset])
 
     @property
     def windows_selection(self) -> dg.AssetSelection:

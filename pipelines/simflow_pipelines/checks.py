@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simflow.evaluation.verdicts import scenario_verdicts
+from simflow.plan.names import identifier
 from simflow.run.turns import counted
-from simflow_pipelines.describe import identifier
 
 if TYPE_CHECKING:
     from simflow.plan import Cell, Plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -112,16 +111,3 @@ def owners(cell: Cell) -> list[str]:
     if not cell.owner:
         return []
     return [cell.owner] if "@" in cell.owner else [f"team:{slug(cell.owner)}"]
-
-
-def key_part(name: str) -> str:
-    """The part of an asset key that names a scenario: the name itself where Dagster can make names of its own from it."""
-    return name if name.isascii() and name.replace("-", "_").isidentifier() else identifier(name)
-
-
-def identifier(name: str) -> str:
-    """A name that Dagster takes for groups, jobs and steps; letters it does not take are told apart by a digest of the name."""
-    kept = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    if not name.isascii():
-        kept = f"{kept.strip('_')}_{hashlib.sha256(name.encode()).hexdigest()[:8]}".lstrip("_")
-    return kept if kept and not kept[0].isdigit() else f"s_{kept}"

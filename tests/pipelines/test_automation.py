@@ -139,15 +139,19 @@ def graph(defs: dg.Definitions) -> dict:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:sqlglotrs is deprecated:DeprecationWarning")  # of dagster-dbt's making
-def test_the_graph_of_a_project_is_what_it_was(tmp_path, monkeypatch):
+def test_the_graph_of_a_project_is_what_it_was(tmp_path, monkeypatch, caplog):
     from simflow_pipelines.project import Project
     from simflow_pipelines.scenario_definitions import project_definitions
 
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "scenarios" / "village.yaml").write_text(VILLAGE)
     (tmp_path / "scenarios" / "broken.yaml").write_text("scenario: broken\nagentz: 3\n")
+    (tmp_path / "scenarios" / "village2.yaml").write_text(VILLAGE.replace("village-data", "nobody"))
     monkeypatch.delenv("SIMFLOW_HOME", raising=False)
     found = graph(project_definitions(Project(tmp_path, tmp_path / ".simflow")))
+    broken, twice = [r.message.replace(str(tmp_path / "scenarios"), "") for r in caplog.records if "left out" in r.message]
+    assert broken.startswith("/broken.yaml is left out: ")
+    assert twice == "/village2.yaml is left out: its name, 'village', is that of /village.yaml; `scenario:` takes another"
     golden = Path(__file__).with_name("graph.json")
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     if not golden.exists():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simflow.plan import Cell, Check
+from simflow.plan.names import asset_name, identifier
 from simflow_pipelines.checks import scenario_checks
-from simflow_pipelines.describe import identifier, key_part
 
 
 @given(st.text(min_size=1, max_size=20))
@@ -20,12 +20,16 @@ def test_any_name_becomes_one_that_dagster_takes(name):
 def test_names_of_one_length_in_another_script_stay_apart():
     assert identifier("тариф") != identifier("школа")
     assert identifier("water-tariff") == "water_tariff"
+    # The same in Latin letters, and not the same.
+    assert {name.rpartition("_")[0] for name in map(identifier, ("тариф", "тарифь"))} == {"tarif"}
+    assert identifier("тариф") != identifier("тарифь")
+    assert re.fullmatch(r"tarifa_da_agua_[0-9a-f]{8}", identifier("tarifa da água"))
 
 
 def test_plain_names_stay_as_they_are_in_asset_keys():
-    assert key_part("water-tariff") == "water-tariff"
-    assert key_part("small town") == "small_town"
-    assert key_part("тариф на воду") == identifier("тариф на воду")
+    assert asset_name("water-tariff") == "water-tariff"
+    assert asset_name("small town") == "small_town"
+    assert asset_name("тариф на воду") == identifier("тариф на воду")
 
 
 CHECKS = st.builds(

@@ -11,6 +11,7 @@ from typing import Any
 from simflow.cli.forecast import Figure, Forecast, forecast, spends
 from simflow.cli.spending import keep
 from simflow.plan import Cell, Event, Limits, Plan
+from simflow.plan.names import asset_name
 from simflow.scenario.changes import Change, brief, sweeps, variants
 
 ASSETS = ("plan", "episodes", "vectors", "edges", "personas", "snapshot")
@@ -91,7 +92,7 @@ class Outlook:
                 "stored": self.windows.stored,
                 "missing": self.windows.missing,
             },
-            "assets": [f"{self.plan.scenario}/{a}" for a in ASSETS],
+            "assets": [f"{asset_name(self.plan.scenario)}/{a}" for a in ASSETS],
             "variants": {
                 v: {
                     "first_tick": self.differs.get(v),
@@ -219,7 +220,7 @@ def _facts(view: Outlook) -> Iterator[tuple[str, str]]:
     yield "cells", f"{len(view.plan.cells):,} = {_product(view)}"
     w = view.windows
     yield "windows", f"{w.all:,}: {w.shared:,} shared by cells, {w.stored:,} stored, {w.missing:,} to compute"
-    yield "assets", f"{view.plan.scenario}/{{{', '.join(ASSETS)}}}"
+    yield "assets", f"{asset_name(view.plan.scenario)}/{{{', '.join(ASSETS)}}}"
 
 
 def _when(event: Event) -> str:
