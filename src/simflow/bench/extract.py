@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simflow.llm.extractor import ModelExtractor
     from simflow.llm.ontology import Style
     from simflow.llm.room import Room
+    from simflow.llm.scripted import Reply
     from simflow.plan import Cell
     from simflow.ports import Extraction, Finding, Passage
 
@@ -101,8 +102,8 @@ class World:
         while step.episodes.num_rows < episodes and ticks < 960:
             ticks *= 2
             step = engine.advance(engine.begin(), 0, ticks)
-        table = step.episodes.slice(max(0, step.episodes.num_rows - episodes))
-        rows = table.to_pylist()
+        self.agents, self.episodes = step.agents, step.episodes.slice(max(0, step.episodes.num_rows - episodes))
+        rows = self.episodes.to_pylist()
         texts = texts_of(step.episodes, [r[k] for r in rows for k in ("parent", "root") if r[k] is not None])
         names = Names(step.agents)
         # Without words of their own, acts are told by their sentence alone: that is what one call an event would have to read.
@@ -184,9 +185,11 @@ class World:
     def _on_topic(self, passage: Passage, found: Sequence[Finding]) -> bool:
         return self.said[passage.episode][0] in {f.on_topic or f.about for f in found}
 
-    def endpoint(self, style: Style, forgets: Callable[[int, int, str], bool] | None = None) -> Any:
-        """A room on a scripted endpoint that knows the truth."""
-        return _endpoint(self, style, forgets)
+    def endpoint(
+        self, style: Style, forgets: Callable[[int, int, str], bool] | None = None, *, latency: float = 0.0, concurrency: int = 4
+    ) -> Any:
+        """A room on a scripted endpoint that knows the truth and takes `latency` seconds to say it."""
+        return _endpoint(self, style, forgets, latency, concurrency)
 
     def _row(self, name: str, how: str, room: Room, batch: Sequence[Passage], result: Extraction) -> dict[str, Any]:
         usage = room.usage()
@@ -255,11 +258,14 @@ class _Placed:
 
 
 class _endpoint:  # noqa: N801 - used as a function, in a with
-    def __init__(self, world: World, style: Style, forgets: Callable[[int, int, str], bool] | None) -> None:
+    def __init__(
+        self, world: World, style: Style, forgets: Callable[[int, int, str], bool] | None, latency: float, concurrency: int
+    ) -> None:
         from simflow.llm.ontology import codes
         from simflow.llm.reading import clean, handle
 
         self.world, self.style, self.forgets = world, style, forgets
+        self.latency, self.concurrency = latency, concurrency
         self.codes = {(c.kind.name, c.topic): c.number for c in codes(world.cell.extract.relations, world.cell.topics)}
         self.by_line = {(handle(p.actor_id), clean(p.text, 1200)): p for p in world.passages}
 
@@ -270,18 +276,19 @@ class _endpoint:  # noqa: N801 - used as a function, in a with
 
         self.server = serving(Script(self.answer))
         url = self.server.__enter__()
-        return Room(Endpoint(model="gpt-4o-mini", base_url=url, taping="off", price=(1.0, RATIO), timeout=60.0))
+        endpoint = Endpoint(model="gpt-4o-mini", base_url=url, taping="off", price=(1.0, RATIO), timeout=60.0, concurrency=self.concurrency)
+        return Room(endpoint)
 
     def __exit__(self, *exc: object) -> None:
         self.server.__exit__(None, None, None)
 
-    def answer(self, request: dict[str, Any], _: int) -> dict[str, Any]:
+    def answer(self, request: dict[str, Any], _: int) -> Reply:
         """What a model that understands everything would say, with the usage that its provider would bill."""
         import toktok
 
         from simflow.llm.completion import ENCODING
         from simflow.llm.room import count
-        from simflow.llm.scripted import completion
+        from simflow.llm.scripted import Reply, completion
 
         rows = request["messages"][-1]["content"].split("\n")
         relations: list[dict[str, Any]] = []
@@ -301,7 +308,7 @@ class _endpoint:  # noqa: N801 - used as a function, in a with
         separators = None if self.style == "full" else (",", ":")
         content = json.dumps({names[0]: relations, names[1]: nothing}, ensure_ascii=False, separators=separators)
         out = toktok.batch_count([content], ENCODING, threads=1)[0]
-        return completion(content, usage=(count(request), out))
+        return Reply(completion(content, usage=(count(request), out)), hang=self.latency)
 
     def _relation(self, number: int, passage: Passage, kind: str, topic: str | None, value: float) -> dict[str, Any]:
         from simflow.llm.reading import clean, handle

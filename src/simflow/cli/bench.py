@@ -14,6 +14,7 @@ BENCHES: dict[str, tuple[str, str]] = {
     "embedders": ("simflow.bench.embedders:embedders", "embedders side by side"),
     "language": ("simflow.bench.language:language", "reading scenarios, hostile ones among them"),
     "extract": ("simflow.bench.extract:extract", "tokens and money of extraction, by strategy"),
+    "concurrency": ("simflow.bench.concurrency:concurrency", "reading texts by a model, with more or fewer calls at once"),
     "orchestration": ("simflow.bench.orchestration:orchestration", "what Dagster costs"),
     "tui": ("simflow.bench.tui:tui", "the terminal under load"),
 }
