@@ -1,4 +1,5 @@
--- For each window of a run, the opinions that were in force at its end: what the memory believed then.
+-- For each window of a run, the opinions that were in force at its end: what the memory believed then. Where a run has opinions on something,
+-- other relations towards it (trust, say) are no stance; of entities, which nobody has an opinion on, it is what is held of them.
 with versions as (
 
     select
@@ -8,7 +9,9 @@ with versions as (
         edges."of" as agent,
         edges.on_topic as topic,
         edges.value,
-        edges.valid_to
+        edges.valid_to,
+        edges.kind = 'opinion' as is_opinion,
+        bool_or(edges.kind = 'opinion') over (partition by edges.run, edges.on_topic) as has_opinions
     from {{ ref('stg_edges') }} as edges
     inner join {{ ref('stg_windows') }} as windows
         on edges.run = windows.run and edges.window_number <= windows.window_number
@@ -25,5 +28,5 @@ select
     topic,
     avg(value) as value
 from versions
-where valid_to is null
+where valid_to is null and (is_opinion or not has_opinions)
 group by all
