@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from simflow.cli.doctor import doctor
-from simflow.cli.recall import recall
+from simflow.cli.recall import _room, recall
 from simflow.errors import BadInput, NotFound, RunFailed
 from simflow.memory import segments as files
 
@@ -68,3 +68,8 @@ def test_doctor_finds_and_removes_damaged_arrays(ask, home, run):
     assert not place.exists()
     assert ask("bob1", "--about", "pipes").stdout == expected
     assert (place / "exact.npy").read_bytes() == good
+
+
+def test_a_kind_that_uses_what_others_left_says_so():
+    assert _room("scan", 140, 141) == "scan 140/141"
+    assert _room("relation", 413, 200) == "relation 413/200 (+213 that others left)"

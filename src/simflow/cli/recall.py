@@ -52,7 +52,7 @@ def _notes(block: Block) -> str:
     from simflow.episode import label
 
     read = block.reading
-    rows = [f"\n{block.tokens} of {block.total} tokens; " + ", ".join(f"{k} {n}/{block.caps[k]}" for k, n in block.used.items())]
+    rows = [f"\n{block.tokens} of {block.total} tokens; " + ", ".join(_room(k, n, block.caps[k]) for k, n in block.used.items())]
     for key in ("agents", "topics", "time", "unclear_time", "ambiguous"):
         if read.get(key):
             value = read[key]
@@ -65,3 +65,8 @@ def _notes(block: Block) -> str:
         rows.append(f"left out: {len(block.dropped)}")
         rows += [f"  {d.line.kind:8} {d.line.text[:70]} ({d.why})" for d in block.dropped]
     return "\n".join(rows)
+
+
+def _room(kind: str, used: int, cap: int) -> str:
+    # Kinds may use what others leave, so that more than its own room is no fault.
+    return f"{kind} {used}/{cap}" + (f" (+{used - cap} that others left)" if used > cap else "")

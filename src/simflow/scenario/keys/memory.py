@@ -83,7 +83,7 @@ MEMORY = Fields(
                     Key(
                         "persona",
                         Whole(0, 100_000),
-                        "Hard cap of the persona state, per turn.",
+                        "Room for the persona state, per turn: a hard cap.",
                         "250",
                         "memory.persona_tokens",
                         _RECALL,
@@ -92,14 +92,20 @@ MEMORY = Fields(
                     Key(
                         "relations",
                         Whole(0, 100_000),
-                        "Hard cap of the relations, per turn.",
+                        "Room for relations, per turn; they may use what others leave. The sum of all is a hard cap.",
                         "350",
                         "memory.relation_tokens",
                         _RECALL,
                         "200",
                     ),
                     Key(
-                        "episodes", Whole(0, 100_000), "Hard cap of the episodes, per turn.", "600", "memory.episode_tokens", _RECALL, "440"
+                        "episodes",
+                        Whole(0, 100_000),
+                        "Room for episodes, per turn; they may use what others leave. The sum of all is a hard cap.",
+                        "600",
+                        "memory.episode_tokens",
+                        _RECALL,
+                        "440",
                     ),
                 ),
             ),
