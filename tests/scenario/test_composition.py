@@ -80,6 +80,15 @@ def test_text_that_comes_from_a_variable_is_not_filled_again(checked):
 EVENTS = "events: {rise: {at: 1d, post: First.}, end: {at: 5d, nudge: {by: 0.1}}}\n"
 
 
+def test_what_a_variant_would_remove_and_is_not_there_has_the_nearest_name_as_hint(checked):
+    part = "events: {announcement: {at: 1d, post: Bills rise., stance: 0}}\nexperiment: {variants: {a: {}, b: {events.%s: null}}}\n"
+    _, problems = checked(part % "anouncement")
+    assert [(p.code, p.severity, p.hint) for p in problems] == [("SF806", "warning", "did you mean 'announcement'?")]
+    _, problems = checked(part % "other")
+    assert [p.hint for p in problems] == ["give it a value, or take the line out"]
+    assert not checked(part % "announcement")[1]
+
+
 def test_dotted_keys_reach_events_and_null_removes_them(checked):
     events = EVENTS.replace("First.", "First., stance: 0.5")
     plan, problems = checked(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simflow.scenario import source
-from simflow.scenario.kinds import did_you_mean, shown
+from simflow.scenario.kinds import did_you_mean, nearest, shown
 from simflow.scenario.nodes import Entry, Items, Node, Scalar, Table, is_null
 from simflow.scenario.problems import Problem, SourceText, Span, Unreadable
 from simflow.scenario.tree import resolve
@@ -85,7 +85,9 @@ class Composer:
             if is_null(entry.value):
                 if old is None:
                     what = f"'{entry.name}' has no value, and there is none below to remove"
-                    self.problems.append(Problem("SF806", what, entry.key.span, "give it a value, or take the line out", "warning"))
+                    near = nearest(entry.name, base.entries)
+                    hint = f"did you mean '{near}'?" if near else "give it a value, or take the line out"
+                    self.problems.append(Problem("SF806", what, entry.key.span, hint, "warning"))
                 entries.pop(entry.name, None)
             elif old is not None and isinstance(old.value, Table) and isinstance(entry.value, Table):
                 entries[entry.name] = Entry(entry.key, self.merge(old.value, entry.value))
