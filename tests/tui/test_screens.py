@@ -64,6 +64,20 @@ async def test_memory_looks_as_it_did(home, make, picture):
         assert app.screen.command() == f"simflow recall {made.record.id} @rosa0 --about 'Rosa says the water tariff is unfair'"
 
 
+async def test_a_question_to_nobody_leaves_the_cursor_where_the_name_is_missing(home, make, monkeypatch):
+    told = []
+    make.run(home, each=20, done=1)
+    async with make.shown(home, "m") as (app, pilot):
+        monkeypatch.setattr(app, "notify", lambda message, **_: told.append(message))
+        await pilot.press("i", "enter")
+        assert app.focused.id == "situation"
+        app.screen.query_one("#situation").value = "the water tariff"
+        await pilot.press("enter")
+        await make.settle(app, pilot)
+        assert app.focused.id == "who"
+    assert told == ["name an agent: an id, a name"]
+
+
 def empty(home, make):
     """Begun, and nothing committed."""
     return make.run(home, done=0, log=False)

@@ -168,19 +168,19 @@ and what is **being said** on the topics now. Each kind has a hard cap in tokens
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
-        self.ask()
-        self.query_one("#lines", Rows).focus()
+        self.query_one(self.ask() or "#lines").focus()
 
-    def ask(self) -> None:
-        """Put the question."""
+    def ask(self) -> str | None:
+        """Put the question. The field that has to be filled in before, if one is missing."""
         run, society = self.desk.selected, self.desk.society
         situation = self.query_one("#situation", Field).value.strip()
         who = society.find(self.query_one("#who", Field).value) if society else None
         if run is None or society is None or not situation:
-            return
+            return "#situation"
         if who is None:
-            self.notify(f"no agent '{plain(self.query_one('#who', Field).value)}', or several", title="who?", severity="warning")
-            return
+            named = plain(self.query_one("#who", Field).value)
+            self.notify(f"no agent '{named}', or several" if named else "name an agent: an id, a name", title="who?", severity="warning")
+            return "#who"
         tick = self.query_one("#tick", Field).value
         self.desk.choose_agent(who.agent)
         self.desk.choice.situation = situation
@@ -191,6 +191,7 @@ and what is **being said** on the topics now. Each kind has a hard cap in tokens
         if self.desk.answer is None or self.desk.answer.question != self._asked:
             self.desk.ask("recall", self._asked)
         self.answer(self.desk.answer)
+        return None
 
     def action_write(self) -> None:
         """Write a situation."""
