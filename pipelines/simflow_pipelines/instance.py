@@ -9,6 +9,7 @@ import dagster as dg
 
 from simflow.runs import workplace
 from simflow.runs.ledger import replace
+from simflow.runs.lock import held
 
 SERVER = "dagster.yaml"
 INLINE = "inline.yaml"
@@ -49,5 +50,9 @@ def dagster_home(home: Path) -> Path:
 
 
 def open_inline(home: Path) -> dg.DagsterInstance:
-    """Open the instance for a run in this process. It shares its storage with the webserver and the daemon."""
-    return dg.DagsterInstance.from_config(str(dagster_home(home)), config_filename=INLINE)
+    """Open the instance for a run in this process. It shares its storage with the webserver and the daemon.
+
+    One process after the other, since Dagster makes its tables when it first opens them, and two that do so at once break each other.
+    """
+    with held(workplace(home) / "dagster" / "opening.lock", wait=True):
+        return dg.DagsterInstance.from_config(str(dagster_home(home)), config_filename=INLINE)
