@@ -79,7 +79,7 @@ def _row(world: World, batch: int, latency: float, concurrency: int) -> dict[str
     ticks = int(world.episodes["tick"].to_numpy().max()) + 1
     cell = dataclasses.replace(world.cell, extract=dataclasses.replace(world.cell.extract, every=ticks))  # one batch of extraction
     with world.endpoint("compact", latency=latency, concurrency=concurrency) as room:
-        reader = ModelExtractor(cell, room, style="compact", size=batch)
+        reader: Any = ModelExtractor(cell, room, style="compact", size=batch)
         wall, cpu = time.perf_counter(), time.process_time()
         found = distil(
             cell,
