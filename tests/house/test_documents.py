@@ -6,25 +6,41 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 
 from simflow.cli.app import COMMANDS, PLUGINS, app
 from simflow.cli.bench import BENCHES
 from simflow.cli.evaluate import EVALUATIONS
 
-
-def fenced(text: str) -> list[str]:
-    blocks = re.findall(r"```(?:console|sh|bash)\n(.*?)```", text, flags=re.DOTALL)
-    return [line.removeprefix("$ ").strip() for block in blocks for line in block.splitlines()]
+CALLS = (re.compile(r"`simflow ([^`\n]+)`"), re.compile(r"^(?:\$ | {4}|# +)?(?:[A-Z_]+=\S+ )?simflow ([a-z][^\n#]*)", re.MULTILINE))
+"""A call in a sentence, and on a line of its own."""
 
 
-def test_every_command_in_the_readme_exists(root):
-    found = set()
-    for line in fenced((root / "README.md").read_text("utf-8")):
-        if match := re.match(r"(?:\.venv/bin/)?simflow ([a-z-]+)", line):
-            found.add(match[1])
-    assert found, "the README shows no command"
-    assert found <= {*COMMANDS, *PLUGINS}
+def pages(root):
+    return [*root.glob("*.md"), *(f for folder in ("docs", "src", "pipelines", "tui", "scenarios") for f in (root / folder).rglob("*.md"))]
+
+
+def wrong(words):
+    """What is not so in the words of a call: a command that does not exist, or options that it does not have."""
+    command: click.Command = app
+    while isinstance(command, click.Group):
+        name, *words = words or ["--help"]
+        if name.startswith("--"):
+            return []
+        found = command.get_command(click.Context(command), name)
+        if found is None:
+            return [name]
+        command = found
+    known = {"--help", *(option for p in command.params for option in (*p.opts, *p.secondary_opts))}
+    return [w for w in (word.partition("=")[0] for word in words) if w.startswith("--") and w not in known]
+
+
+def test_every_command_in_the_documents_exists_with_its_options(root):
+    calls = [(page, call) for page in pages(root) for form in CALLS for call in form.findall(page.read_text("utf-8"))]
+    assert len(calls) > 100
+    first = [(page, re.split(r"\s{3,}|\s[#|>]\s|;|\s&&", call)[0]) for page, call in calls]
+    assert [f"{page.relative_to(root)}: {call}" for page, call in first if wrong(call.split())] == []
 
 
 def test_every_make_target_in_the_readme_exists(root):
