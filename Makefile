@@ -43,6 +43,6 @@ bench: env       ## speed: CPU time and ratios
 random: env      ## the keyed generator under dieharder (a package of Debian), minutes of CPU
 	SIMFLOW_DIEHARDER=1 $(BIN)/pytest -q -n0 tests/world/test_battery.py
 
-clean:           ## what can be made again
+clean:           ## what can be made again, with the answers of models that were recorded
 	rm -rf .simflow build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dbt/target dbt/logs
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -268,6 +268,7 @@ def test_a_new_project_has_scenarios_that_are_fine_and_keeps_what_is_there(capsy
     settings_file = json.loads((folder / ".vscode/settings.json").read_text())
     assert (folder / next(iter(settings_file["yaml.schemas"]))).is_file()
     assert ".simflow/" in (folder / ".gitignore").read_text()
+    assert not (folder / ".simflow").exists(), "what is kept for good is not part of the state"
 
 
 def test_convert_writes_people_and_says_what_it_left_out(capsys, tmp_path):

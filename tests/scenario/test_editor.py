@@ -25,7 +25,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        schema = folder.parent / ".simflow" / "scenario.schema.json"  # where the starters of a project say that it is
+        schema = folder.parent / ".vscode" / "scenario.schema.json"  # where the starters of a project say that it is
         schema.parent.mkdir()
         schema.write_text(json.dumps(json_schema()), "utf-8")
         self.process = subprocess.Popen([str(SERVER), "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -10,7 +10,7 @@ from simflow.errors import BadInput
 from simflow.scenario.jsonschema import json_schema
 
 STARTERS = ("hello.yaml", "water-tariff.yaml", "library/city-300.yaml")
-SCHEMA = ".simflow/scenario.schema.json"
+SCHEMA = ".vscode/scenario.schema.json"
 
 _README = """\
 # A simflow project
@@ -21,7 +21,8 @@ _README = """\
     simflow tui                           watch and question it
     simflow dev                           the same in Dagster
 
-`scenarios/` holds one study a file, `scenarios/library/` what they share. `.simflow/` is state: safe to delete, made again by a run.
+`scenarios/` holds one study a file, `scenarios/library/` what they share. `.simflow/` is state: made again by a run, but for what
+a language model answered (`.simflow/cache/llm`), which is paid for again once it is deleted.
 `dbt/` is for tables of your own on top of those that a run builds in `.simflow/warehouse.duckdb`: `dbt build --project-dir dbt
 --profiles-dir dbt` after a run.
 """
