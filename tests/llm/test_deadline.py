@@ -16,6 +16,7 @@ import httpx2
 import openai
 import pytest
 
+from simflow.errors import EndpointRefused
 from simflow.llm import transport
 from simflow.llm.scripted import completion
 from simflow.llm.wire import Unreachable
@@ -260,6 +261,16 @@ def test_address_that_is_excepted_from_the_proxy_is_called_without_it(kit, monke
         assert call(wire_to(kit, port, timeout=30.0)) == json.loads(BODY)
 
 
+def test_server_that_speaks_no_tls_is_told_at_once(kit):
+    def plain(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    with listening(plain) as port, pytest.raises(EndpointRefused) as caught:
+        call(wire_to(kit, port, scheme="https", timeout=30.0))
+    assert "http:// instead of https://" in caught.value.hint
+
+
 @pytest.mark.skipif(not shutil.which("openssl"), reason="a certificate is made with openssl")
 def test_endpoint_over_tls_is_verified_and_answers(kit, tmp_path, monkeypatch):
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
@@ -286,7 +297,9 @@ def test_endpoint_over_tls_is_verified_and_answers(kit, tmp_path, monkeypatch):
             connection.sendall(HEAD + b"\r\n" + BODY)
 
     with listening(answer, context) as port:
-        assert "certificate" in call(wire_to(kit, port, scheme="https", timeout=30.0)).lower(), "nobody vouches for it"
+        with pytest.raises(EndpointRefused, match=r"(?i)certificate") as caught:  # nobody vouches for it, and no waiting changes that
+            call(wire_to(kit, port, scheme="https", timeout=30.0))
+        assert "SSL_CERT_FILE" in caught.value.hint
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert call(wire_to(kit, port, scheme="https", timeout=30.0)) == json.loads(BODY)
     with listening(in_headers, context) as port:

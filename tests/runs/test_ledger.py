@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import time
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from simflow.errors import NotFound
 from simflow.runs import Ledger, Progress, RunRecord, WindowRecord, find_run, home, list_runs
+from simflow.runs.ledger import replace
 
 
 def record(root, name="demo/20260101-000000-base-s1"):
@@ -143,3 +145,19 @@ def test_a_scenarios_own_checks_are_those_of_the_newest_end(tmp_path):
         ("check_a", [], "a: 2"),
         ("pattern_c", [], "c: 2"),
     ]
+
+
+def test_a_file_for_which_the_disk_has_no_room_leaves_the_old_one_and_no_half(tmp_path, monkeypatch):
+    path = tmp_path / "progress.json"
+    replace(path, "old")
+
+    def full(beside, text, encoding):
+        with beside.open("w", encoding=encoding) as out:
+            out.write(text[:1])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        replace(path, "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["progress.json"]
+    assert path.read_text() == "old"

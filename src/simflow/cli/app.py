@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -40,6 +41,29 @@ PLUGINS: dict[str, str] = {
     "tui": "watch runs and question memories in the terminal",
 }
 """Help lines of the commands that the sibling packages bring, so that `--help` need not import them."""
+
+
+MACHINE = frozenset(
+    getattr(errno, name)
+    for name in [
+        "ENOSPC",
+        "EDQUOT",
+        "EFBIG",
+        "EROFS",
+        "EACCES",
+        "EPERM",
+        "ENOTDIR",
+        "EISDIR",
+        "EIO",
+        "EMFILE",
+        "ENFILE",
+        "ENAMETOOLONG",
+        "ENOMEM",
+    ]
+    if hasattr(errno, name)
+)
+"""Faults of the machine, its disk or its rights; all others are ours."""
+DATABASE = ("database or disk is full", "disk I/O error", "attempt to write a readonly database", "unable to open database file")
 
 
 class LazyGroup(click.Group):
@@ -113,6 +137,10 @@ def main(argv: list[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("SIMFLOW_DEBUG"):
             raise
+        if wrong := _surroundings(error):
+            click.echo(f"error: {wrong}", err=True)
+            click.echo("hint: what is committed is kept; run again when that is mended (SIMFLOW_DEBUG=1 shows where it happened)", err=True)
+            sys.exit(1)
         import tempfile  # both bring half of the standard library, which no other command needs
         import traceback
 
@@ -122,3 +150,16 @@ def main(argv: list[str] | None = None) -> None:
         click.echo(f"hint: what is committed is kept; the traceback is in {kept.name} (SIMFLOW_DEBUG=1 shows it)", err=True)
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _surroundings(error: BaseException | None) -> str | None:
+    """What is wrong with the disk or the machine, if that is what an error comes from; None if it does not."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        if isinstance(error, OSError) and error.errno in MACHINE:
+            return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
+        if type(error).__module__ == "sqlite3" and (said := next((w for w in DATABASE if w in str(error)), None)):
+            return f"{said}: the records of Dagster in the state folder; is the disk full?"
+        error = error.__cause__ or error.__context__
+    return None

@@ -154,7 +154,7 @@ def _over(limits: Limits, variant: str, one: Forecast) -> list[str]:
     if limits.tokens is not None and one.tokens.p90 > limits.tokens:
         found.append(f"{variant}: {one.tokens.p90:,.0f} tokens a cell (P90), and limits.tokens is {limits.tokens:,}")
     if limits.cost is not None and one.cost.p90 > limits.cost:
-        found.append(f"{variant}: {one.cost.p90:,.2f} USD a cell (P90), and limits.cost is {limits.cost:,.2f}")
+        found.append(f"{variant}: {_usd(one.cost.p90)} USD a cell (P90), and limits.cost is {_usd(limits.cost)}")
     return found
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from simflow.cli.forecast import Forecast, spends
 from simflow.plan import Cell
 from simflow.runs import workplace
@@ -25,12 +27,15 @@ READ = ("texts", "repeats", "by_builtin", "by_model", "contradictions", "model_p
 
 
 def keep(home: Path, cell: Cell, keys: Sequence[str], found: Forecast) -> None:
-    """Keep the forecast of a cell whose windows have these addresses; nothing where no model is called."""
+    """Keep the forecast of a cell whose windows have these addresses; nothing where no model is called. Says so if it cannot be kept."""
     if not found.phases:
         return
     path = _path(workplace(home), cell, keys)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace(path, json.dumps(found.plain() | {"scenario": cell.scenario, "cell": cell.name}, ensure_ascii=False))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace(path, json.dumps(found.plain() | {"scenario": cell.scenario, "cell": cell.name}, ensure_ascii=False))
+    except OSError as error:  # a plan is worth reading on a disk that takes nothing
+        click.echo(f"the forecast of {cell.name} is not kept beside the runs: {error}", err=True)
 
 
 def spending(run: RunData) -> dict[str, Any]:

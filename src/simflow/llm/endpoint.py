@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 SECRET = 8
 """Characters from which on a key is one; `none`, `EMPTY` or `ollama` are what servers without keys are given."""
+CALLS = ("/chat/completions", "/completions", "/embeddings")
+"""What an address does not end with."""
 MODES: tuple[Mode, ...] = ("json_schema", "json", "md_json", "tools")
 TAPINGS: tuple[Taping, ...] = ("off", "record", "replay", "replay-only")
 VARIABLES: dict[str, str] = {
@@ -38,6 +41,8 @@ VARIABLES: dict[str, str] = {
     "SIMFLOW_LLM_PRICE": "price of the model, 'input,output' in USD a million tokens; 0,0 for a model of your own",
 }
 """Every variable that this room reads."""
+MEANT = {"BASE_URL": "OPENAI_BASE_URL", "URL": "OPENAI_BASE_URL", "API_KEY": "OPENAI_API_KEY", "KEY": "OPENAI_API_KEY"}
+"""What somebody means who writes these behind SIMFLOW_LLM_."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class Endpoint:
     def from_environment(cls, model: str | None, environ: Mapping[str, str] | None = None) -> Endpoint:
         """Read `VARIABLES`; `model` is the scenario's. Raises BadInput for values that cannot be used, naming the variable."""
         env = os.environ if environ is None else environ
+        _known(env)
         named = model or env.get("SIMFLOW_LLM_MODEL")
         if not named:
             raise BadInput("no model is named", hint="write `models: {model: NAME}` in the scenario, or set SIMFLOW_LLM_MODEL")
@@ -124,6 +130,18 @@ class Endpoint:
         return re.sub(r"\b(sk|key|Bearer)([-_ ])[A-Za-z0-9*_\-.]{8,}", r"\1\2***", text)
 
 
+def _known(env: Mapping[str, str]) -> None:
+    # A variable that nothing reads would send calls where nobody meant them to go, or spend what somebody thought was limited.
+    prefix = "SIMFLOW_LLM_"
+    meant = {name.removeprefix(prefix): name for name in VARIABLES} | MEANT
+    for name in sorted(env):
+        if not name.startswith(prefix) or name in VARIABLES or not env[name]:
+            continue
+        near = next((meant[word] for word in difflib.get_close_matches(name.removeprefix(prefix), meant, n=1)), None)
+        said = f"is {near} meant ({VARIABLES[near]})?" if near else f"there are {', '.join(VARIABLES)};"
+        raise BadInput(f"nothing reads {name}", hint=f"{said} unset it")
+
+
 def _home(env: Mapping[str, str]) -> Path:
     # The folder of this machine that goes with the ledger's place.
     if given := env.get("SIMFLOW_HOME"):
@@ -136,7 +154,7 @@ def _address(given: str | None) -> str | None:
     address = (given or "").strip()
     if not address:
         return None
-    hint = "for example http://localhost:11434/v1"
+    hint = "it begins with http:// or https://, for example http://localhost:11434/v1"
     try:
         parts = urlsplit(address)
         named = parts.hostname and (parts.port is None or parts.port > 0)
@@ -146,6 +164,8 @@ def _address(given: str | None) -> str | None:
         raise BadInput("OPENAI_BASE_URL is no http address", hint=hint)
     if "@" in parts.netloc:
         raise BadInput("OPENAI_BASE_URL holds a user name or password", hint="addresses end up in logs: give the key in OPENAI_API_KEY")
+    if end := next((call for call in CALLS if parts.path.rstrip("/").endswith(call)), None):
+        raise BadInput(f"OPENAI_BASE_URL ends with {end}", hint="the address ends before that, which the calls add themselves")
     if parts.query or parts.fragment:
         raise BadInput("OPENAI_BASE_URL holds more than an address", hint="it ends with its path, such as /v1")
     return address
@@ -154,8 +174,8 @@ def _address(given: str | None) -> str | None:
 def _key(given: str | None) -> str | None:
     # A key read from a file often brings a line end along, which no header can hold.
     key = (given or "").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise BadInput("OPENAI_API_KEY holds characters that no key has", hint="a space, a line end, a quotation mark of a word processor?")
+    if key and not (key.isascii() and key.isprintable() and not set(key) & set(" \"'")):
+        raise BadInput("OPENAI_API_KEY holds characters that no key has", hint="a space, a line end, quotation marks around it?")
     return key or None
 
 
@@ -176,7 +196,7 @@ def _number(env: Mapping[str, str], name: str, kind: Callable[[str], T]) -> T | 
     try:
         value = kind(given)
     except ValueError:
-        raise BadInput(f"{name} is '{given}', which is no number", hint=VARIABLES[name]) from None
+        raise BadInput(f"{name} is '{given}', which is no {'whole ' if kind is int else ''}number", hint=VARIABLES[name]) from None
     if not 0 < float(given) < 1e9:
         raise BadInput(f"{name} is {given}", hint="a number above 0")
     return value

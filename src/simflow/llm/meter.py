@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -114,9 +115,10 @@ class Meter:
             ("USD", self.limits.cost, self.spent_cost + self._flying_cost + cost),
         ):
             if limit is not None and used > limit:
-                so_far = f"{self.spent_tokens} tokens, {self.spent_cost:.4f} USD"
+                so_far = f"{self.spent_tokens:,} tokens, {self.spent_cost:.4f} USD spent"
+                ahead = f", and the next call asks about {tokens:,} tokens" if tokens else ""
                 raise LimitReached(
-                    f"the limit of {limit:g} {what} is reached ({so_far} spent)",
+                    f"the limit of {limit:,} {what} is reached ({so_far}{ahead})",
                     hint="raise `limits:` and run again: committed windows and every answer received are kept",
                 )
 
@@ -133,7 +135,9 @@ class Meter:
         for line in self.ledger.read_text("utf-8").splitlines():
             try:
                 row = json.loads(line)
-                self.spent_tokens += int(row["tokens"])
-                self.spent_cost += float(row["cost"])
-            except (ValueError, KeyError, TypeError):
+                tokens, cost = int(row["tokens"]), float(row["cost"])
+            except (ValueError, KeyError, TypeError, OverflowError):
                 continue  # a line cut by a crash; the answer that it counted is asked again
+            if tokens >= 0 and 0 <= cost < math.inf:  # whatever else a line says would lift the limit
+                self.spent_tokens += tokens
+                self.spent_cost += cost

@@ -31,7 +31,7 @@ class Price:
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
@@ -78,10 +78,14 @@ def _text(path: Path) -> str:
 
 
 def _read(name: str, text: str) -> dict[str, Price]:
+    hint = "date, source, models: {NAME: {input, output}}, in USD a million tokens"
     try:
         table = _Table.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise BadInput(f"the price table {name} cannot be used: {error}", hint="date, source, models: {NAME: {input, output}}") from error
+    except yaml.YAMLError as error:
+        raise BadInput(f"the price table {name} is no YAML: {' '.join(str(error).split())}", hint=hint) from None
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, e['loc'])) or 'all of it'}: {e['msg']}" for e in error.errors(include_url=False)]
+        raise BadInput(f"the price table {name} cannot be used: {'; '.join(wrong[:3])}", hint=hint) from None
     source = f"{name} ({table.date}): {table.source}"
     return {
         model: Price(row.input, row.output, row.input if row.cached is None else row.cached, source) for model, row in table.models.items()

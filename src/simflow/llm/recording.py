@@ -60,8 +60,12 @@ class Recording:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{key}.{os.getpid()}.{threading.get_ident()}")
         text = json.dumps({"request": dict(request), **answer}, ensure_ascii=True, sort_keys=True, indent=1)
-        beside.write_text(text, "utf-8")
-        beside.replace(path)
+        try:
+            beside.write_text(text, "utf-8")
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)  # half of it, on a disk that is full
+            raise
 
     def note(self, key: str, phase: str, about: Mapping[str, int | str]) -> None:
         """Note in the index that a question was asked, so that people find it by what it was about."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import ssl
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -88,7 +89,7 @@ class Wire:
                 delay = max(delay, wait + self._jitter.uniform(0.0, min(1.0, self.endpoint.backoff)))
             if self.given_up or used + delay > self.endpoint.patience:
                 # One request that a server chokes on each time must not stand in the way of all others: is it the server, or the request?
-                tried = f"after {attempt} tries in {used:.0f} s; last: {why}"
+                tried = f"after {attempt} {'try' if attempt == 1 else 'tries'} in {used:.0f} s; last: {why}"
                 if not why.startswith("429") and not self.given_up and self._alive(str(request.get("model")), bill):
                     raise Unusable("unanswered", f"the endpoint answers others, this not {tried}")
                 self.given_up = True  # until it answers again, one try is enough to tell
@@ -110,6 +111,8 @@ class Wire:
         except openai.APIStatusError as error:
             return None if self.likes.learn(error) else self._status(error)
         except (openai.APIError, httpx2.HTTPError, _Cut) as error:
+            if hint := _untrusted(error):
+                raise EndpointRefused(f"{self.endpoint.place}: {self._plain(error)}", hint=hint) from None
             if _working(error):
                 bill(None)
             return None, self._plain(error)
@@ -202,6 +205,17 @@ def _working(error: Exception) -> bool:
     if isinstance(error, openai.APITimeoutError):
         return not isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.WriteTimeout)
     return isinstance(error, httpx2.HTTPError)  # raised as such only while a body is read
+
+
+def _untrusted(error: BaseException | None) -> str | None:
+    # What to do where two do not come to speak TLS, which no waiting changes; None if that is not what is wrong.
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return "is it the right server? SSL_CERT_FILE names a file of the authorities that are trusted"
+        if isinstance(error, ssl.SSLError) and error.reason in {"WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"}:
+            return "the server speaks no TLS there: does OPENAI_BASE_URL begin with http:// instead of https://?"
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

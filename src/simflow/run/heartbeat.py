@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import threading
@@ -64,7 +65,8 @@ class Heartbeat:
 
     def _beat(self) -> None:
         while not self._stop.wait(self._period):
-            self._write()
+            with contextlib.suppress(OSError):  # a disk that is full for a while; the work itself tells when it cannot write
+                self._write()
 
     def _write(self) -> None:
         with self._lock:

@@ -299,8 +299,12 @@ def replace(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, "utf-8")
-    beside.replace(path)
+    try:
+        beside.write_text(text, "utf-8")
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)  # half of it, on a disk that is full
+        raise
 
 
 def append(path: Path, line: str) -> None:
