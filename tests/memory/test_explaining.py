@@ -151,6 +151,9 @@ def test_what_is_held_of_a_declared_entity_is_found_by_its_name_alone(view):
     view.cell = dataclasses.replace(view.cell, extract=extract)
     view._record = dataclasses.replace(view._record, cell=view.cell)
 
+    said = [(e["kind"], e["id"]) for e in view.entities() if e["kind"] not in {"agent", "voice", "topic"}]
+    assert said == [("place", "Harbour"), ("place", "square"), ("office", "town hall")]
+    assert [e["id"] for e in view.entities("at the docks")] == ["Harbour"]
     for asked in ({"topic": "harbour"}, {"towards": "harbour"}, {"topic": "Harbour", "kind": "affinity"}):
         found = view.explain("bob1", **asked)
         assert (found.kind, found.on) == ("affinity", "Harbour")

@@ -137,7 +137,9 @@ ENDPOINTS: dict[str, Endpoint] = {
         },
     ),
     "entities": Endpoint(
-        "agents and topics", lambda view, asked: view.entities(**asked), {"text": Parameter("only those that it names"), "limit": TOP}
+        "agents, topics and declared entities",
+        lambda view, asked: view.entities(**asked),
+        {"text": Parameter("only those that it names"), "limit": TOP},
     ),
     "relations": Endpoint(
         "edges in force",

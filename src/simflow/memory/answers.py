@@ -15,7 +15,7 @@ from simflow.plan import Cell
 
 
 def entities(cell: Cell, agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Topics and agents: kind, id, name, about, metadata."""
+    """Topics, declared entities and agents: kind (`topic`, an entity's own, `agent`, `voice`), id, name, about, metadata."""
     found: list[dict[str, Any]] = [
         {
             "kind": "topic",
@@ -25,6 +25,11 @@ def entities(cell: Cell, agents: Iterable[Mapping[str, Any]]) -> list[dict[str, 
             "metadata": {"words": list(t.words), "scale": list(t.scale)},
         }
         for t in cell.topics
+    ]
+    found += [
+        {"kind": kind.name, "id": e.name, "name": e.name, "about": kind.about or None, "metadata": {"words": list(e.words)}}
+        for kind in cell.extract.entities
+        for e in kind.entities
     ]
     for row in agents:
         metadata = {"agent": row["agent"], "persona": row["persona"], "joined": row["joined"], "traits": json.loads(row["traits"] or "{}")}

@@ -205,7 +205,7 @@ class MemoryView:
         return [self._episode(int(row), float(score)) for row, score in zip(hits.rows, hits.scores, strict=True)]
 
     def entities(self, text: str | None = None, *, limit: int = 50) -> list[dict[str, Any]]:
-        """Agents and topics: kind, id, name, about, metadata. text: only those that it names, or whose id, name or description holds it."""
+        """Agents, topics and declared entities: kind, id, name, about, metadata. text: only those that it names, or whose id, name or description holds it."""
         found = answers.entities(self.cell, [row for row in self._agents.values() if row["joined"] < self.as_of])
         if text is not None:
             named = {self.names.show(a) for a in self.names.link(text).agents} | {
