@@ -10,6 +10,8 @@ from types import FrameType
 
 from dagster._core.errors import DagsterExecutionInterruptedError  # Dagster has no public name for it
 
+from simflow_pipelines.heed import heed
+
 __all__ = ["DagsterExecutionInterruptedError", "interruptible"]
 
 
@@ -29,6 +31,7 @@ def interruptible() -> Iterator[None]:
 
     before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
+        heed()
         yield
     except KeyboardInterrupt as error:
         raise DagsterExecutionInterruptedError from error

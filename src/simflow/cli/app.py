@@ -119,10 +119,8 @@ def main(argv: list[str] | None = None) -> None:
     """Entry point: runs a command and turns errors into words and an exit code."""
     try:
         result = app.main(args=argv, standalone_mode=False)
-    except click.exceptions.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
+    except (click.exceptions.Abort, KeyboardInterrupt):  # the first is what click makes of the second
+        click.echo("interrupted: what is committed is kept", err=True)
         sys.exit(130)
     except click.ClickException as error:
         error.show()
