@@ -17,6 +17,7 @@ from simflow.errors import BadInput, NotFound, RunFailed
 from simflow.plan import Cell, Plan, slug
 from simflow.runs import home as state_folder
 from simflow.runs import place, workplace
+from simflow_pipelines.heed import heeded
 
 if TYPE_CHECKING:
     from simflow.store import RunData
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Run although the forecast is beyond the scenario's limits; it stops where a limit is reached.")
 @click.option("--json", "as_json", is_flag=True, help="Print what it came to as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress, no report.")
+@heeded()
 def run(
     scenario: Path,
     variant: str | None,
