@@ -139,7 +139,9 @@ class Inspector:
 
 
 class CheckFailed(RunFailed):
-    """A check that blocks did not hold: the data of a window are wrong, or a scenario's own check failed."""
+    """A check that blocks did not hold: the data of a window are wrong, or only (`own`) what the scenario demands of the end of a run."""
+
+    own = False
 
 
 @dataclass(frozen=True)
@@ -284,10 +286,12 @@ class ScenarioAssets:
             Ledger(work.record).judged(number, [(v.check, v.passed, v.words, blocks(v.check)) for v in found])
             if number + 1 == len(cell.windows) and cell.outputs is not None and cell.outputs.report:
                 self.inspector.tell(work)
-        if bad := [f"{v.check}: {v.words}" for v in found if not v.passed and blocks(v.check)]:
-            raise CheckFailed(
-                f"{place.key}: {'; '.join(bad)}", hint=f"the window is kept; `simflow runs {work.record.id}` says what the checks found"
-            )
+        if bad := [v for v in found if not v.passed and blocks(v.check)]:
+            said = "; ".join(f"{v.check}: {v.words}" for v in bad)
+            hint = f"the window is kept; `simflow runs {work.record.id}` says what the checks found"
+            error = CheckFailed(f"{place.key}: {said}", hint=hint)
+            error.own = all(v.check.startswith("check_") for v in bad)
+            raise error
 
     def _report(self, context: AssetExecutionContext, cell: Cell, work: Work, result: Result, *, reused: bool) -> None:
         place = Place(cell.name, result.record.number).key

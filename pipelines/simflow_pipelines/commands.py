@@ -21,6 +21,7 @@ from simflow_pipelines.heed import heeded
 
 if TYPE_CHECKING:
     from simflow.store import RunData
+    from simflow_pipelines.assets import CheckFailed
 
 
 @click.command()
@@ -52,8 +53,8 @@ def run(
     """Run a scenario: every stage, every window, resumable.
 
     Its assets are materialised in this process and recorded in the project's own Dagster instance; `simflow dev` shows them. Windows
-    that are there already are not computed again. Exit code 1, with the run kept whole, where residents speak by a model and not one
-    of their turns came to anything.
+    that are there already are not computed again. Exit code 1, with the run kept whole, where one of the scenario's `checks` does not
+    hold at its end (other cells go on), or where residents speak by a model and not one of their turns came to anything.
     """
     from simflow.scenario import load
 
@@ -71,8 +72,9 @@ def run(
     from simflow.store import Store
     from simflow_pipelines.materialize import materialize
 
+    broken: list[CheckFailed] = []
     with _watching(quiet=quiet or as_json) as watch:
-        made = materialize(plan, cells, where, watch=watch)
+        made = materialize(plan, cells, where, watch=watch, broken=broken)
     store = Store(where)
     runs = [store.open(m.work.record) for m in made if m.work]
     if as_json:
@@ -85,6 +87,13 @@ def run(
     if len(cells) < len(plan.cells) and not (everything or quiet or as_json):
         _aside(f"this was {cells[0].name}, one of {len(plan.cells)} cells: `simflow run {scenario} --all` runs the others too")
     _spoken(runs, quiet=quiet)
+    if len(broken) > 1:
+        raise RunFailed(
+            "".join([f"{len(broken)} of {len(cells)} cells do not come to what `checks` demand", *(f"\n  {error}" for error in broken)]),
+            hint="the runs are whole; `simflow runs RUN` says what the checks found in one",
+        )
+    if broken:
+        raise broken[0]
 
 
 def _tell(scenario: Path, runs: Sequence[RunData]) -> None:

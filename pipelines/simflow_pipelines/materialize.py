@@ -15,7 +15,7 @@ import dagster as dg
 from simflow.errors import RunFailed, Stopped
 from simflow.plan import Cell, Plan
 from simflow_pipelines import warehouse
-from simflow_pipelines.assets import Inspector, Opener, Result, ScenarioAssets, Watch, Work, open_work
+from simflow_pipelines.assets import CheckFailed, Inspector, Opener, Result, ScenarioAssets, Watch, Work, open_work
 from simflow_pipelines.instance import open_inline
 from simflow_pipelines.interrupts import DagsterExecutionInterruptedError
 from simflow_pipelines.partitions import range_tags
@@ -70,10 +70,18 @@ def _silent() -> Iterator[None]:
 
 
 def materialize(
-    plan: Plan, cells: list[Cell], home: Path, *, watch: Watch | None = None, opener: Opener = open_work, inspector: Inspector | None = None
+    plan: Plan,
+    cells: list[Cell],
+    home: Path,
+    *,
+    watch: Watch | None = None,
+    opener: Opener = open_work,
+    inspector: Inspector | None = None,
+    broken: list[CheckFailed] | None = None,
 ) -> list[Made]:
     """Materialise all windows of some cells of a plan, one Dagster run for each cell.
 
+    broken: where it is given, a cell whose run is whole and does not come to what the scenario demands is noted there, and the others go on.
     Raises what the work raised: SimflowError, KeyboardInterrupt when interrupted. What was committed before stays.
     """
     collect = _Collect(watch or Watch())
@@ -82,8 +90,11 @@ def materialize(
     with _silent(), open_inline(home) as instance:
         for cell in cells:
             tags = {**range_tags(cell, 0, len(cell.windows) - 1), **scenario.run_tags(cell)}
+            collect.error = None
             result = _execute(job, instance, tags)
-            if not result.success:
+            if not result.success and broken is not None and isinstance(collect.error, CheckFailed) and collect.error.own:
+                broken.append(collect.error)
+            elif not result.success:
                 raise collect.error or RunFailed(f"Dagster run {result.run_id} of {cell.name} failed", hint="`simflow dev` shows its log")
             collect.made.setdefault(cell.name, Made(cell)).dagster_run = result.run_id
     return list(collect.made.values())

@@ -179,6 +179,23 @@ def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_
     assert results["world_not_silent"].metadata["failed_partitions"].value == ["base-s7|001"]
 
 
+def test_what_a_scenario_demands_ends_no_study_but_wrong_data_do(tmp_path, fake, plan):
+    class Strict(Silent):
+        wrong = "check_share_opposes_tariff"
+
+        def judge(self, work, number):
+            return [Verdict(self.wrong, passed=number != 2, words=work.cell.name)]
+
+    town, broken = plan("base", "other"), []
+    made = materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Strict(), broken=broken)
+    assert [(m.cell.name, len(m.work.record.windows())) for m in made] == [("base-s7", 3), ("other-s7", 3)]
+    assert [str(error) for error in broken] == [f"{n}|002: check_share_opposes_tariff: {n}" for n in ("base-s7", "other-s7")]
+    Strict.wrong = "unique_episodes"
+    with pytest.raises(CheckFailed, match=r"base-s7\|002: unique_episodes"):
+        materialize(town, list(town.cells), tmp_path, opener=fake, inspector=Strict(), broken=broken)
+    assert len(broken) == 2
+
+
 def test_the_page_of_a_finished_run_is_told_what_its_checks_found_even_where_one_ends_it(tmp_path, fake, plan):
     told = []
 
