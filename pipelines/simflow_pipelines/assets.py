@@ -271,6 +271,8 @@ class ScenarioAssets:
                         Ledger(work.record).interrupted(str(error.__cause__ or "") or "interrupted")
                     context.instance.report_run_canceling(context.run, "Interrupted; committed windows stay.")
                     raise DagsterExecutionInterruptedError from error
+                if isinstance(error, CheckFailed) and work is not None:
+                    Ledger(work.record).interrupted(str(error), failed=True)
                 if isinstance(error, EndpointFailed) and not isinstance(error, EndpointRefused):
                     context.log.warning("%s %s", error, error.hint or "")
                     raise dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=RETRY_SECONDS) from error

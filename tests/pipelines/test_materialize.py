@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import time
 
 import dagster as dg
 import pytest
 
 from simflow.errors import EndpointFailed, EndpointRefused, RunFailed
 from simflow.plan import Outputs
+from simflow.runs import Progress, list_runs
 from simflow_pipelines.assets import RETRIES, CheckFailed, Inspector, ScenarioAssets
 from simflow_pipelines.checks import Verdict
 from simflow_pipelines.describe import ASSETS
@@ -157,6 +160,8 @@ def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_
 
     class Strict(Silent):
         def judge(self, work, number):
+            # As a run that has windows left says of itself.
+            work.ledger.progress(Progress("running", number + 1, 3, 0, 60, pid=os.getpid(), heartbeat=time.time()))
             return [
                 Verdict("varied_texts", passed=number != 0, words="all the same"),
                 Verdict("world_not_silent", passed=number != 1, words="nothing happened"),
@@ -177,6 +182,8 @@ def test_a_failed_check_is_recorded_and_ends_the_run_but_a_warning_does_not(tmp_
     assert not results["world_not_silent"].passed
     assert results["world_not_silent"].severity == dg.AssetCheckSeverity.ERROR
     assert results["world_not_silent"].metadata["failed_partitions"].value == ["base-s7|001"]
+    [told] = list_runs(tmp_path)
+    assert (told.progress().state, told.progress().reason) == ("failed", "base-s7|001: world_not_silent: nothing happened")
 
 
 def test_what_a_scenario_demands_ends_no_study_but_wrong_data_do(tmp_path, fake, plan):

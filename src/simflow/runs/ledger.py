@@ -182,12 +182,12 @@ class Ledger:
         """Replace progress.json."""
         replace(self.record.path / "progress.json", json.dumps(dataclasses.asdict(progress)))
 
-    def interrupted(self, reason: str) -> None:
+    def interrupted(self, reason: str, *, failed: bool = False) -> None:
         """Say that this process's work on the run ended between two windows, where nobody else would have said so."""
         progress = self.record.progress()
         if progress and progress.state == "running" and progress.pid == os.getpid():
-            self.progress(dataclasses.replace(progress, state="stopped", reason=reason, heartbeat=time.time()))
-            self.log("warning", "run", reason)
+            self.progress(dataclasses.replace(progress, state="failed" if failed else "stopped", reason=reason, heartbeat=time.time()))
+            self.log("error" if failed else "warning", "run", reason)
 
     def windows(self, windows: tuple[WindowRecord, ...]) -> None:
         """Replace windows.json."""
