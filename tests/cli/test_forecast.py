@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from simflow.cli.forecast import Figure, Forecast, forecast
+from simflow.cli.forecast import Figure, forecast
 from simflow.cli.stand_in import Rehearsed
 from simflow.episode import CLAIMS, EDGES
 from simflow.llm.ontology import codes
@@ -295,12 +295,17 @@ def test_who_calls_no_model_pays_for_no_forecast(tmp_path, capsys, monkeypatch):
 def test_the_time_to_embed_is_that_of_the_embedder_and_the_language():
     from simflow.cli.outlook import SENTENCES_A_SECOND, _embedded
 
-    one = Forecast(episodes=Figure(1900, 3800), basis="", phases=())
+    texts = Figure(1900, 3800)
     said = {
-        (embedder, code): _embedded(Cell("a", "base", {}, 1, topics=TOPICS, models=Models(embedder=embedder), language=Language(code)), one)
+        (embedder, code): _embedded(
+            Cell("a", "base", {}, 1, topics=TOPICS, models=Models(embedder=embedder), language=Language(code)), texts
+        )
         for embedder in ("builtin", "static", "of another package")
         for code in ("en", "uk")
     }
     assert {pair for pair, words in said.items() if words} == SENTENCES_A_SECOND.keys() & said.keys()
     assert said["builtin", "uk"] == "; about 100 to 200 s of processor time to embed them"
+    assert (
+        _embedded(Cell("a", "base", {}, 1, topics=TOPICS), Figure(500_000, 900_000)) == "; about 3 to 5 h of processor time to embed them"
+    )
     assert said["builtin", "en"] == "; about 38 to 76 s of processor time to embed them"

@@ -63,12 +63,13 @@ class Outlook:
         return len({c.seed for c in self.plan.cells})
 
     def total(self, quantile: str) -> dict[str, float]:
-        """Tokens and money (USD) of all cells that are left to compute."""
+        """Tokens, money (USD) and texts (`episodes`) of all cells that are left to compute."""
         share = self.windows.missing / self.windows.all if self.windows.all else 0.0
         counts = {v: sum(c.variant == v for c in self.plan.cells) for v in self.forecasts}
-        tokens = sum(getattr(f.tokens, quantile) * counts[v] for v, f in self.forecasts.items())
-        cost = sum(getattr(f.cost, quantile) * counts[v] for v, f in self.forecasts.items())
-        return {"tokens": tokens * share, "cost": cost * share}
+        whole = {
+            n: sum(getattr(getattr(f, n), quantile) * counts[v] for v, f in self.forecasts.items()) for n in ("tokens", "cost", "episodes")
+        }
+        return {name: value * share for name, value in whole.items()}
 
     def beyond(self) -> list[str]:
         """Limits that the P90 of one cell, which is what a limit stops, goes beyond; each as a sentence."""
@@ -266,22 +267,25 @@ def _bill(view: Outlook) -> Iterator[str]:
         return
     yield f"  forecast   a cell, P50 and P90; from {next(iter(view.forecasts.values())).basis}"
     for variant, one in view.forecasts.items():
-        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts{_embedded(view.first, one)}"
+        yield f"    {f'{variant}: ' if len(view.forecasts) > 1 else ''}{_both(one.episodes)} texts{_embedded(view.first, one.episodes)}"
         yield from _phases(one)
+    low, high = view.total("p50"), view.total("p90")
+    count, cells = view.windows, len(view.plan.cells)
+    left = f"{count.missing:,} of {count.all:,} windows of {cells:,} cell{'' if cells == 1 else 's'}"
+    if cells > 1 and count.missing:
+        texts = Figure(low["episodes"], high["episodes"])
+        yield f"  all that is left to compute, {left}: {_both(texts)} texts{_embedded(view.first, texts)}"
     if any(f.phases for f in view.forecasts.values()):
-        low, high = view.total("p50"), view.total("p90")
-        count, cells = view.windows, len(view.plan.cells)
-        left = f"{count.missing:,} of {count.all:,} windows of {cells:,} cell{'' if cells == 1 else 's'}"
         yield f"  all that is left to compute, {left}: {low['tokens']:,.0f} to {high['tokens']:,.0f} tokens, {_usd(low['cost'])} to {_usd(high['cost'])} USD"
         yield from _limits(view)
 
 
-def _embedded(cell: Cell, one: Forecast) -> str:
+def _embedded(cell: Cell, texts: Figure) -> str:
     speed = SENTENCES_A_SECOND.get((cell.models.embedder, cell.language.code))
     if speed is None:
         return ""
-    seconds = Figure(one.episodes.p50 / speed, one.episodes.p90 / speed)
-    return f"; about {_both(seconds)} s of processor time to embed them"
+    size, unit = next((size, unit) for size, unit in ((3600, "h"), (60, "min"), (1, "s")) if texts.p50 / speed >= 2 * size or size == 1)
+    return f"; about {_both(Figure(texts.p50 / speed / size, texts.p90 / speed / size))} {unit} of processor time to embed them"
 
 
 def _phases(one: Forecast) -> Iterator[str]:
