@@ -97,6 +97,9 @@ def test_the_picture_shows_each_statement_and_stays_within_its_frame(view, comma
     assert all(0 < float(d.get("cx")) < width and 0 < float(d.get("cy")) < height for d in dots)
     said = ["".join(t.itertext()) for t in root.iter(f"{SVG}text")]
     assert {"supports", "opposes", "asked at tick 100", found.belief} <= set(said)
+    long = dataclasses.replace(found, belief="д" * 150)
+    (title,) = [t for t in ET.fromstring(svg(long, 160)).iter(f"{SVG}text") if t.text == long.belief]
+    assert float(title.get("x")) + 0.6 * float(title.get("font-size")) * 150 < width
     path = tmp_path / "bob.svg"
     command(explain, "bob1", "--topic", "water", "--tick", "100", "--svg", str(path))
     assert path.read_text("utf-8") == svg(found, 160)

@@ -52,7 +52,7 @@ def svg(explanation: Explanation, end: int | None = None) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="system-ui, sans-serif" font-size="12" role="img">',
             f"<title>{escape(explanation.belief)}</title>",
             f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
-            f'<text x="20" y="26" font-size="15" fill="#111827">{escape(explanation.belief)}</text>',
+            f'<text x="20" y="26" font-size="{_size(explanation.belief):.1f}" fill="#111827">{escape(explanation.belief)}</text>',
             *body,
             f'<text x="20" y="{_HEIGHT - 8}" fill="#6b7280">bars: what was in force · dots: statements, larger is surer · rings: outvoted · hover a dot to read it</text>',
             "</svg>",
@@ -97,3 +97,8 @@ def _dot(source: Source, x: float, y: float) -> str:
 def _marks(first: int, last: int) -> list[int]:
     step = next((s for k in range(9) for s in (10**k, 2 * 10**k, 5 * 10**k) if (last - first) / s <= 8), 1)
     return list(range(-(-first // step) * step, last + 1, step))
+
+
+def _size(title: str) -> float:
+    # A letter is about six tenths as wide as it is high: a long sentence is written smaller, so that it ends within the picture.
+    return min(15.0, (_WIDTH - 40) / (0.6 * max(len(title), 1)))
