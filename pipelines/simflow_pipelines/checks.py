@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from simflow.evaluation.verdicts import scenario_verdicts
 from simflow.plan.names import identifier
-from simflow.run.turns import counted
+from simflow.run.turns import Turns, counted
 
 if TYPE_CHECKING:
     from simflow.plan import Cell, Plan
@@ -127,10 +127,11 @@ def _episodes(run: RunData, number: int) -> list[Verdict]:
     place = np.minimum(np.searchsorted(ids[order], parents), max(len(ids) - 1, 0))
     known = ids[order][place] == parents if len(ids) else np.zeros(0, bool)
     early = int((ticks[order][place][known] > answers["tick"].to_numpy()[known]).sum()) if len(ids) else 0
+    spoken = counted(run.window(number).table("turns", ["outcome"]))
     found = [
         _verdict("unique_episodes", doubles, len(ids), f"{doubles} episodes are there twice"),
         _verdict("episodes_in_their_time", outside + early, len(here), f"{outside} outside their window, {early} before what they answer"),
-        _silence(run, ticks, record.stop),
+        _silence(run, ticks, record.stop, spoken),
     ]
     if run.cell.replay is None:
         blind = _unseen(run, record.stop, answers)
@@ -146,7 +147,6 @@ def _episodes(run: RunData, number: int) -> list[Verdict]:
             "varied_texts", repeated < HOMOGENEOUS, f"{repeated:.0%} of {len(written)} texts are repeated", {"repeated_share": repeated}
         )
     )
-    spoken = counted(run.window(number).table("turns", ["outcome"]))
     share = spoken.lost / spoken.all if spoken.all else 0.0
     found.append(
         Verdict(
@@ -156,12 +156,13 @@ def _episodes(run: RunData, number: int) -> list[Verdict]:
     return found
 
 
-def _silence(run: RunData, ticks: npt.NDArray[np.int32], stop: int) -> Verdict:
+def _silence(run: RunData, ticks: npt.NDArray[np.int32], stop: int, spoken: Turns) -> Verdict:
     # A night may be quiet, and a trace may have gaps; a whole day in which nobody does anything is no world.
     day = max(1, 1440 // run.cell.clock.minutes)
     lately = int((ticks >= stop - day).sum())
     silent = run.cell.replay is None and stop >= day and lately == 0
-    return _verdict("world_not_silent", int(silent), lately, f"nothing happened in the day before tick {stop}")
+    why = f"; {spoken}" if spoken.lost else ""
+    return _verdict("world_not_silent", int(silent), lately, f"nothing happened in the day before tick {stop}{why}")
 
 
 def _unseen(run: RunData, stop: int, answers: pa.Table) -> int:

@@ -11,10 +11,12 @@ import pytest
 from simflow.cli import main
 from simflow.evaluation.verdicts import scenario_verdicts
 from simflow.llm.scripted import Script, completion, serving
+from simflow.run import open_cell
 from simflow.run.turns import turns
 from simflow.runs import find_run
 from simflow.scenario import load
 from simflow.store import Store
+from simflow_pipelines.checks import judge
 
 SCENARIO = """\
 scenario: study
@@ -129,3 +131,21 @@ def test_checks_that_the_manual_shows_hold_and_fail_as_it_says(ran, capfd, root,
     assert [holds for _, holds, _ in scenario_verdicts(some, load(path).cells[0].checks)] == [True, True]
     path.write_text(SCENARIO + shown.replace("pensioner", "renter"))
     assert [words for _, _, words in scenario_verdicts(some, load(path).cells[0].checks)][1] == "no turn of renter was a model's"
+
+
+def test_world_that_is_silent_because_nobody_was_answered_is_told_why(tmp_path, monkeypatch):
+    """Where all residents are a model's and it refuses them all, the check of the data that ends the run names the refusals."""
+    path = tmp_path / "study.yaml"
+    text = SCENARIO.replace("renter: {share: 33%}", "renter: {share: 33%, engine: llm}").replace(
+        "events:", "about: nothing is announced  #"
+    )
+    path.write_text(text.replace("window: 18", "window: 36"))
+    with serving(Script(lambda request, _: refuses(request))) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        run = open_cell(path, load(path).cells[0], tmp_path / "state")
+        run.window(0)
+    [silent] = [verdict for verdict in judge(run.data(), 0) if verdict.check == "world_not_silent"]
+    assert not silent.passed
+    assert silent.words == f"nothing happened in the day before tick 36; {turns(run.data())}"
+    assert "turns came to nothing: refused" in silent.words
