@@ -168,6 +168,23 @@ def test_runs_of_one_name_that_begin_in_the_same_second_are_two(tmp_path, monkey
     assert find_run(tmp_path, "small").id == changed.record.id
 
 
+@pytest.mark.parametrize("folder", ["20261130-120000-base-s1", "99991231-9-base-s1", "notes"])
+def test_the_newest_run_is_the_one_that_began_last_though_the_clock_went_back(tmp_path, monkeypatch, folder):
+    """Whoever asks for a scenario's newest run must not be given one of before the clock was set right; foreign folders change nothing."""
+
+    class Yesterday(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 11, 29, 12, tzinfo=tz)
+
+    there = tmp_path / "runs" / "small" / folder
+    there.mkdir(parents=True)
+    (there / "run.yaml").write_text("{}\n")
+    monkeypatch.setattr(cellrun, "datetime", Yesterday)
+    begun = open_cell("small.yaml", CELL, tmp_path).record.id
+    assert begun == ("small/20261130-120001-base-s1" if folder.startswith("2026") else f"small/20261129-120000-{CELL.name}")
+
+
 def test_a_longer_run_goes_on_from_the_shorter_one(tmp_path):
     complete(CELL, tmp_path)
     longer = complete(dataclasses.replace(CELL, clock=Clock(ticks=60, window=10)), tmp_path)

@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +26,7 @@ from simflow.runs import Ledger, Progress, RunRecord, State, WindowRecord, list_
 from simflow.runs.lock import Busy, Hold, held
 from simflow.store import RunData, Store, Window
 
+STAMP = "%Y%m%d-%H%M%S"
 STAGES = ("world", "vectors", "edges", "personas", "snapshot")
 
 
@@ -234,8 +235,12 @@ class CellRun:
             if have == self.keys[: len(have)] and record.about().get("ids") == self.ids:
                 return record
         begun = datetime.now(UTC)
+        with suppress(ValueError):  # somebody else's folder
+            newest = datetime.strptime(next((r.path.name[:15] for r in list_runs(home, scenario)), ""), STAMP).replace(tzinfo=UTC)
+            if begun < newest:  # the clock went back, and names say what came after what
+                begun = newest + timedelta(seconds=1)
         while True:
-            name = f"{scenario}/{begun:%Y%m%d-%H%M%S}-{self.cell.name}"
+            name = f"{scenario}/{begun:{STAMP}}-{self.cell.name}"
             if not (home / "runs" / name).exists():
                 return RunRecord(name, home / "runs" / name)
             begun += timedelta(seconds=1)  # another run of this name began in the same second
