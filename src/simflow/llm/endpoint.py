@@ -138,8 +138,8 @@ def _known(env: Mapping[str, str]) -> None:
         if not name.startswith(prefix) or name in VARIABLES or not env[name]:
             continue
         near = next((meant[word] for word in difflib.get_close_matches(name.removeprefix(prefix), meant, n=1)), None)
-        said = f"is {near} meant ({VARIABLES[near]})?" if near else f"there are {', '.join(VARIABLES)};"
-        raise BadInput(f"nothing reads {name}", hint=f"{said} unset it")
+        said = f"is {near} meant ({VARIABLES[near]})?" if near else f"there are {', '.join(VARIABLES)},"
+        raise BadInput(f"nothing reads {name}", hint=f"{said} else unset {name}")
 
 
 def _home(env: Mapping[str, str]) -> Path:
