@@ -36,14 +36,22 @@ def words(text: str) -> list[tuple[str, int, int]]:
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """A rough stem: accents off, one ending off, at least four letters kept."""
-    plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c) or c == "\u0306")
-    plain = unicodedata.normalize("NFC", plain)
-    for ending in _SUFFIXES:
-        bare = "".join(c for c in unicodedata.normalize("NFD", ending) if not unicodedata.combining(c) or c == "\u0306")
-        bare = unicodedata.normalize("NFC", bare)
-        if plain.endswith(bare) and len(plain) - len(bare) >= 4:
-            return plain[: -len(bare)]
+    plain = _unaccented(word)
+    for ending in _ENDINGS:
+        if plain.endswith(ending) and len(plain) - len(ending) >= 4:
+            return plain[: -len(ending)]
     return plain
+
+
+def _unaccented(word: str) -> str:
+    # All marks but the breve, which makes another letter of и.
+    if word.isascii():
+        return word
+    kept = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c) or c == "\u0306")
+    return unicodedata.normalize("NFC", kept)
+
+
+_ENDINGS = tuple(_unaccented(ending) for ending in _SUFFIXES)
 
 
 class Gazetteer:
