@@ -5,35 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simflow.evaluation import extract_hands as hands
 from simflow.evaluation.extract import Item
-from simflow.evaluation.extract_books import BLOCK, FOLDS, folds, unknown
-from simflow.evaluation.extract_train import fit
-from simflow.evaluation.extract_views import heard
+from simflow.evaluation.extract_train import fit, phrases
+from simflow.evaluation.extract_views import heard, unknown
 from simflow.evaluation.extract_worlds import interval
 from simflow.memory.extractors import wording
-from simflow.memory.extractors.lexicon import LANGUAGES, load
 from simflow.ports import Passage
 
 
 @pytest.mark.parametrize("part", ["stance", "answer"])
-@pytest.mark.parametrize("code", LANGUAGES)
-def test_blocks_of_neighbours_are_left_out_together(code, part):
-    by_heading = {}
-    for entry, fold in folds(code, part):
-        by_heading.setdefault(entry.heading, []).append(fold)
-    for found in by_heading.values():
-        assert found == [at // BLOCK % FOLDS for at in range(len(found))]
-
-
-def test_each_phrase_is_read_once_beside_a_book_that_does_not_know_it(monkeypatch):
-    books = []
-    whole = wording.Book
-    monkeypatch.setattr(wording, "Book", lambda phrases: books.append(phrases) or whole(phrases))
-    found = list(unknown(load("en"), "answer"))
-    assert [one.entry for one in found] == [e for number in range(FOLDS) for e, fold in folds("en", "answer") if fold == number]
-    for number, book in enumerate(books):
-        assert len(book) == sum(one.fold != number for one in found)
-    assert len(books) == FOLDS
+def test_each_phrase_is_read_once_beside_a_book_that_does_not_know_its_hand(monkeypatch, part):
+    known = []
+    whole = wording.load
+    monkeypatch.setattr(wording, "load", lambda code, part, more=(): known.append(more) or whole(code, part, more))
+    found = list(unknown("en", part))
+    lines = [[line for heading, line in hands.said("en", number) if wording.belongs(heading, part)] for number in hands.learnt("en")]
+    assert [one.line for one in found] == [line for table in lines for line in table]
+    assert known == [tuple(phrases("en", without=number)) for number in hands.learnt("en")]
 
 
 def test_what_is_fitted_tells_kinds_apart():
@@ -66,7 +55,7 @@ def test_texts_with_two_findings_stay_together_in_the_interval():
 
 def test_a_view_that_knows_the_label_is_heard_and_one_of_noise_is_not():
     rng = np.random.default_rng(1)
-    kinds, fold = rng.integers(0, 4, 300), np.arange(300) % FOLDS
+    kinds, fold = rng.integers(0, 4, 300), np.arange(300) % 5
     knows = heard(np.eye(4)[kinds], kinds, fold)
     guesses = heard(rng.normal(0, 0.1, (300, 4)), kinds, fold)
     real = kinds < 3

@@ -11,7 +11,11 @@ import click
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--worlds", is_flag=True, help="Also on generated texts, in the half of the phrases that nothing was trained on.")
+@click.option(
+    "--worlds",
+    is_flag=True,
+    help="Also on generated texts, in phrases that nothing was trained on: the held-out half, and those of another hand.",
+)
 @click.option(
     "--texts", default=1000, show_default=True, type=click.IntRange(min=10), help="Generated posts, and as many answers, of each language."
 )
@@ -31,12 +35,13 @@ def extract(folders: tuple[Path, ...], worlds: bool, texts: int, as_json: bool) 
         click.echo(json.dumps(whole, indent=1, ensure_ascii=False))
         return
     head = f"{'':26}{'n':>7}{'macro-F1':>10}{'majority':>10}{'for':>7}{'against':>9}{'sign right':>22}{'of polar':>10}{'forced F1':>11}"
-    click.echo("\n".join([head, *(line(r) for r in reports), *(line(row[k]) for row in made.values() for k in ("opinion", "attitude"))]))
-    for code, row in made.items():
+    rows = [(name, code, row) for name, by in made.items() for code, row in by.items()]
+    click.echo("\n".join([head, *(line(r) for r in reports), *(line(row[k]) for _, _, row in rows for k in ("opinion", "attitude"))]))
+    for name, code, row in rows:
         found = row["relations"]
         low, high = found["relation_f1_interval"]
         click.echo(
-            f"world/{code}: F1 of all relations {found['relation_f1']:.3f} [{low:.3f}, {high:.3f}], coverage {found['coverage']:.2f}"
+            f"{name}/{code}: F1 of all relations {found['relation_f1']:.3f} [{low:.3f}, {high:.3f}], coverage {found['coverage']:.2f}"
         )
 
 

@@ -1,15 +1,14 @@
 """Trains the classifiers of the built-in extractor: `python -m simflow.evaluation.extract_train` rewrites its `model.json`, the same bytes each time.
 
-Learnt from: texts generated from the half of the built-in world's phrases that is meant for it (`split: train`), and the phrases of the books, in
-four languages; nothing else. Texts are read with a random part of the lexicon hidden and with books that do not know that half, phrases with
-books that do not know them (extract_books), because texts from elsewhere use words that nobody has listed. `--check` trains and compares, byte by byte.
+Learnt from: texts in phrases by several hands (extract_hands; the training half of the built-in world's is one), each read beside books that know
+all other hands; nothing else. Half of the texts are read with a part of the lexicon hidden, because texts from elsewhere use words that nobody has
+listed. `--check` trains and compares, byte by byte.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import re
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -18,11 +17,12 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from simflow.evaluation.extract_books import unknown
+from simflow.evaluation import extract_hands as hands
 from simflow.memory.extractors import features, model
 from simflow.memory.extractors.lexicon import LANGUAGES, Lexicon, Phrase, load, thin
 from simflow.plan import Language, Topic
-from simflow.world.language import Grammar, tables
+from simflow.world.language import Grammar
+from simflow.world.language.tables import Tables
 
 TOPICS = {
     "en": (Topic("water tariff", words=("tariff",)), Topic("night buses")),
@@ -30,19 +30,10 @@ TOPICS = {
     "es": (Topic("tarifa del agua", words=("tarifa",)), Topic("autobús nocturno")),
     "uk": (Topic("тариф на воду", words=("тариф",)), Topic("нічний автобус")),
 }
-TEXTS = 150
-HIDDEN = (0.2, 0.5, 0.7, 0.9)
-"""Shares of the lexicon that are hidden from generated texts, in turn."""
-BARE = (0.0, 0.5)
-"""Shares that are hidden from the phrases of the books."""
-HEADINGS = {
-    **{f"{table}.{level}": heading for table in ("stance", "negated") for level, heading in zip(tables.LEVELS, ("against", "against", "neutral", "for", "for"), strict=True)},
-    **{f"{table}.{side}": side for table in ("reply", "quote") for side in ("agree", "mixed", "disagree")},
-    "pro": "reason for", "con": "reason against", "open": "reason open", "sarcasm": "against",
-    "openers": "aside", "closers": "aside", "frames": "aside",
-}  # fmt: skip
-"""Tables of the grammar, and the headings under which the books of the extractor keep such phrases."""
-_GAP = re.compile(r"\{\w+\}")
+TEXTS = 200
+"""Posts, and as many answers, by each hand at each of `HIDDEN`."""
+HIDDEN = (0.0, 0.5)
+"""Shares of the lexicon that are hidden from texts, in turn."""
 AGREE, DISAGREE, NEUTRAL = 0.45, 0.8, 0.15
 """The world's own bounds: distances of stances that count as agreement and disagreement, and of a stance from 0 that counts as undecided."""
 Matrix = npt.NDArray[np.float64]
@@ -61,10 +52,10 @@ class Sample(NamedTuple):
     relation: Labels
 
 
-def sample(code: str, split: str, count: int, seed: int) -> Sample:
-    """`count` posts and as many replies in one language, written with one half of its phrases."""
-    topics = TOPICS[code]
-    grammar = Grammar(dataclasses.replace(Language(code=code), split=split), topics, seed)  # type: ignore[arg-type]
+def sample(tables: Tables, count: int, seed: int) -> Sample:
+    """`count` posts and as many replies, written with what stands in the tables."""
+    topics = TOPICS[tables.code]
+    grammar = Grammar(Language(code=tables.code), topics, seed, tables)
     rng = np.random.default_rng(seed)
     topic = rng.integers(0, len(topics), count).astype(np.int16)
     stance = np.clip(rng.normal(0, 0.55, count), -1, 1)
@@ -93,35 +84,25 @@ def hide(lexicon: Lexicon, share: float, turn: int) -> Lexicon:
     return thin(lexicon, kept)
 
 
+class _Read(NamedTuple):
+    # Replies of one sample, of their own words and as answers, and their parents; what was meant.
+    own: list[features.Reading]
+    said: list[features.Reading]
+    posts: list[features.Reading]
+    made: Sample
+
+
 def train() -> dict[str, Matrix]:
     """Weights of each part of the model."""
+    found = [one for code in LANGUAGES for number in hands.learnt(code) for one in _read(code, number)]
     first: dict[str, list[tuple[Matrix, Labels]]] = {"stance": [], "answer": []}
-    replies: list[tuple[list[features.Reading], list[features.Reading], list[features.Reading], Sample]] = []
-    for code in LANGUAGES:
-        for turn, share in enumerate(HIDDEN):
-            lexicon = hide(load(code), share, turn)
-            made = sample(code, "train", TEXTS, 11 + turn)
-            names = [(t.name, *t.words) for t in made.topics]
-            posts = [features.stance(text, lexicon, names[k]) for text, k in zip(made.posts, made.topic.tolist(), strict=True)]
-            own = [
-                features.stance(features.body(text, names[k]), lexicon, names[k])
-                for text, k in zip(made.replies, made.topic.tolist(), strict=True)
-            ]
-            said = [features.answer(text, lexicon) for text in made.replies]
-            replies.append((own, said, posts, made))
-            first["stance"].append(_heard(posts, made.stance))
-            first["answer"].append(_heard(said, made.relation))
-            # What begins without a word of answer says neither.
-            bare = [features.answer(text, lexicon) for text in made.posts[: TEXTS // 4]]
-            first["answer"].append(_heard(bare, np.ones(len(bare), np.int64)))
-        for turn, share in enumerate(BARE):
-            for part, rows in first.items():
-                alone = list(unknown(hide(load(code), share, turn), part))
-                rows.append(_heard([u.reading for u in alone], np.array([u.label for u in alone])))
+    for one in found:
+        first["stance"] += [_heard(one.posts, one.made.stance), _heard(one.own, one.made.reply_stance)]
+        first["answer"].append(_heard(one.said, one.made.relation))
     weights = {part: fit(*_joined(pairs)) for part, pairs in first.items()}
     half = model.Model("half", weights)
     relation, reply = [], []
-    for own, said, posts, made in replies:
+    for own, said, posts, made in found:
         pairs = [
             model.joint(_odds(half, "stance", o), _odds(half, "answer", s), _odds(half, "stance", p), (_value(half, o), _value(half, p)))
             for o, s, p in zip(own, said, posts, strict=True)
@@ -130,6 +111,23 @@ def train() -> dict[str, Matrix]:
         relation.append((np.array([pairs[i][0] for i in known]), made.relation[known]))
         reply.append((np.array([r for _, r in pairs]), made.reply_stance))
     return {**weights, "relation": fit(*_joined(relation)), "reply": fit(*_joined(reply))}
+
+
+def _read(code: str, number: int) -> Iterator[_Read]:
+    # Texts by one hand, beside books that know all others.
+    others = model.Model("others", {}, {code: tuple(phrases(code, without=number))})
+    stance, answer = (others.book(code, part) for part in ("stance", "answer"))
+    for turn, share in enumerate(HIDDEN):
+        lexicon = hide(load(code), share, turn)
+        made = sample(hands.hand(code, number), TEXTS, 11 + turn)
+        names = [(t.name, *t.words) for t in made.topics]
+        topics = [names[k] for k in made.topic.tolist()]
+        yield _Read(
+            [features.stance(features.body(text, topic), lexicon, topic, stance) for text, topic in zip(made.replies, topics, strict=True)],
+            [features.answer(text, lexicon, answer) for text in made.replies],
+            [features.stance(text, lexicon, topic, stance) for text, topic in zip(made.posts, topics, strict=True)],
+            made,
+        )
 
 
 def _odds(half: model.Model, part: str, reading: features.Reading) -> Matrix:
@@ -141,15 +139,18 @@ def _value(half: model.Model, reading: features.Reading) -> float:
     return model.value(_odds(half, "stance", reading), strong=bool(strong)) if reading.heard else 0.0
 
 
+def phrases(code: str, *, without: int = hands.UNSEEN) -> list[tuple[str, str]]:
+    """(heading, phrase) that the books of one language know beside their own: those of every hand but `without`."""
+    return [pair for number in hands.learnt(code) if number != without for pair in hands.said(code, number)]
+
+
 def known() -> dict[str, dict[str, list[str]]]:
-    """The training half's phrases by language and heading, gaps left out: the books of the finished extractor know them beside their own."""
+    """`phrases` of the finished extractor, by language and heading."""
     found: dict[str, dict[str, list[str]]] = {}
     for code in LANGUAGES:
         table = found.setdefault(code, {})
-        for name, phrases in tables.load(code, "train").phrases.items():
-            heading = HEADINGS.get(name, HEADINGS.get(name.split(".")[0]))
-            if heading is not None:
-                table.setdefault(heading, []).extend(" ".join(_GAP.sub(" ", phrase).split()) for phrase in phrases)
+        for heading, phrase in phrases(code):
+            table.setdefault(heading, []).append(phrase)
     return found
 
 
@@ -182,9 +183,9 @@ def fit(inputs: Matrix, labels: Labels, penalty: float = 1.0, steps: int = 600, 
 def text() -> str:
     """The model file, trained anew."""
     about = {
-        "trained on": "the train half of the built-in world's phrases, and the books",
-        "languages": list(LANGUAGES),
-        "texts": TEXTS * len(HIDDEN),
+        "trained on": "texts in phrases by other hands, each read beside what all others know",
+        "hands": {code: list(hands.learnt(code)) for code in LANGUAGES},
+        "texts": TEXTS,
         "hidden": list(HIDDEN),
         "inputs": inputs(),
     }
@@ -192,10 +193,11 @@ def text() -> str:
 
 
 def inputs() -> str:
-    """Fingerprint of the lexicons and the books that the weights were trained with: where it differs, the command has to run again."""
-    folder = resources.files(model.__package__ or "")
-    names = [f"{kind}/{code}.{ending}" for kind, ending in (("lexicons", "toml"), ("phrases", "txt")) for code in LANGUAGES]
-    return hashlib.sha256(b"".join(folder.joinpath(name).read_bytes() for name in names)).hexdigest()[:16]
+    """Fingerprint of the lexicons, the books and the hands that the weights were trained with: where it differs, the command has to run again."""
+    folder, package = resources.files(model.__package__ or ""), resources.files(__package__)
+    read = [folder / f"{kind}/{code}.{ending}" for kind, ending in (("lexicons", "toml"), ("phrases", "txt")) for code in LANGUAGES]
+    read += [package / f"hands/{code}-{number}.toml" for code in LANGUAGES for number in hands.learnt(code) if number]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in read)).hexdigest()[:16]
 
 
 @click.command()

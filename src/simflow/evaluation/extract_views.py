@@ -1,25 +1,25 @@
 """Whether a view of the sentence model would read better: `python -m simflow.evaluation.extract_views static builtin multilingual`.
 
-Judged on the phrases of the books, each read beside a book that knows neither it nor its block (extract_books). A view is a probe over the vector of
-the phrase (a multinomial classifier over all four languages; Alain & Bengio 2016), whose numbers stand beside those that the extractor counts. The
-probe, and the classifier that joins them, are fitted without the fold that they judge.
+Judged on the phrases of several hands (extract_hands), each read beside a book that knows all other hands and not it. A view is a probe over the vector
+of the phrase (a multinomial classifier over all four languages; Alain & Bengio 2016), whose numbers stand beside those that the extractor counts. The
+probe, and the classifier that joins them, are fitted without the hand that they judge.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
+from simflow.evaluation import extract_hands as hands
 from simflow.evaluation.extract import scores
-from simflow.evaluation.extract_books import FOLDS, Unknown, unknown
-from simflow.evaluation.extract_train import Labels, Matrix, fit
+from simflow.evaluation.extract_train import Labels, Matrix, fit, phrases
 from simflow.memory.embedders.choice import named
-from simflow.memory.extractors import wording
+from simflow.memory.extractors import features, wording
 from simflow.memory.extractors.builtin import SURE
 from simflow.memory.extractors.lexicon import LANGUAGES, load
 from simflow.memory.extractors.model import softmax
@@ -30,10 +30,35 @@ SCALE, PENALTY, STEPS = 6.0, 4.0, 250
 PARTS = ("stance", "answer")
 
 
+class Unknown(NamedTuple):
+    """A phrase, read beside a book that knows nothing by its hand."""
+
+    line: str
+    kind: int
+    reading: features.Reading
+    hand: int
+
+    @property
+    def label(self) -> int:
+        """0, 1, 2 for -1, 0, +1; an aside says neither."""
+        return 1 if self.kind == wording.ASIDE else self.kind
+
+
+def unknown(code: str, part: str) -> Iterator[Unknown]:
+    """The phrases of every hand of one language that is learnt from, as texts that the book does not know."""
+    lexicon = load(code)
+    for number in hands.learnt(code):
+        book = wording.load(code, part, tuple(phrases(code, without=number)))
+        for heading, line in hands.said(code, number):
+            if wording.belongs(heading, part):
+                read = features.stance(line, lexicon, book=book) if part == "stance" else features.answer(line, lexicon, book)
+                yield Unknown(line, wording.HEADINGS[heading], read, number)
+
+
 def heard(vectors: Matrix, labels: Labels, fold: Labels) -> Matrix:
     """Shape (n, 6): log-odds of -1, 0, +1, the smaller the likelier it is an aside, and probabilities, by probes that do not know the row's fold."""
     found = np.zeros((len(labels), 6))
-    for number in range(FOLDS):
+    for number in np.unique(fold):
         mine = fold == number
         odds = softmax(vectors[mine] * SCALE, fit(vectors[~mine] * SCALE, labels[~mine], PENALTY, STEPS, kinds=4))
         logs = np.log(odds[:, :3] + 0.02)
@@ -44,7 +69,7 @@ def heard(vectors: Matrix, labels: Labels, fold: Labels) -> Matrix:
 def judged(inputs: Matrix, labels: Labels, fold: Labels) -> Matrix:
     """Probabilities of -1, 0, +1, shape (n, 3), by classifiers that do not know the row's fold."""
     odds = np.zeros((len(labels), 3))
-    for number in range(FOLDS):
+    for number in np.unique(fold):
         mine = fold == number
         odds[mine] = softmax(inputs[mine], fit(inputs[~mine], labels[~mine]))
     return odds
@@ -52,7 +77,7 @@ def judged(inputs: Matrix, labels: Labels, fold: Labels) -> Matrix:
 
 def figures(odds: Matrix, found: Sequence[Unknown]) -> dict[str, Any]:
     """Of what is no aside: macro-F1 with abstention below the extractor's own threshold, sign accuracy at its coverage, mean log loss."""
-    real = np.array([one.entry.label != wording.ASIDE for one in found])
+    real = np.array([one.kind != wording.ASIDE for one in found])
     odds, gold = odds[real], np.array([one.label for one in found])[real]
     said = scores((gold - 1).tolist(), [int(row.argmax()) - 1 if row.max() >= SURE else None for row in odds])
     loss = -np.log(odds[np.arange(len(gold)), gold]).mean()
@@ -63,12 +88,12 @@ def measure(embedders: Sequence[Embedder], parts: Sequence[str] = PARTS) -> dict
     """By part and view (`none` first): `figures` of each language, and CPU milliseconds that embedding one phrase takes."""
     report: dict[str, Any] = {}
     for part in parts:
-        by = {code: list(unknown(load(code), part)) for code in LANGUAGES}
+        by = {code: list(unknown(code, part)) for code in LANGUAGES}
         found = [one for ones in by.values() for one in ones]
         ends = np.cumsum([len(ones) for ones in by.values()])[:-1]
         counts = np.array([one.reading.numbers for one in found])
-        labels, fold = np.array([one.label for one in found]), np.array([one.fold for one in found])
-        lines, kinds = [one.entry.line for one in found], np.array([one.entry.label for one in found])
+        labels, fold = np.array([one.label for one in found]), np.array([one.hand for one in found])
+        lines, kinds = [one.line for one in found], np.array([one.kind for one in found])
         views = {"none": (counts, 0.0)}
         for embedder in embedders:
             embedder.embed(lines[:1])  # loads it

@@ -1,26 +1,32 @@
-"""The extractor on generated texts in phrases that it was not trained on: the held-out half of the built-in world's language."""
+"""The extractor on generated texts in phrases that it was not trained on: the held-out half of the built-in world's language, and those of another hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from simflow.evaluation.extract import Item, Labelled, evaluate, predict, scores
+from simflow.evaluation.extract_hands import UNSEEN, hand
 from simflow.evaluation.extract_train import sample
 from simflow.memory.extractors.builtin import BuiltinExtractor
 from simflow.memory.extractors.lexicon import LANGUAGES
 from simflow.plan import Cell, Language
 from simflow.ports import Passage
+from simflow.world.language.tables import Tables, load
 
 RESAMPLES, LEVEL = 2000, 0.95
 """Of the bootstrap."""
 
 
-def labelled(code: str, split: str, count: int, seed: int = 5) -> dict[str, Labelled]:
-    """`opinion` (what posts and answers say of their topic) and `attitude` (how answers take their parent), in one language."""
-    made = sample(code, split, count, seed)
+SETS: dict[str, Callable[[str], Tables]] = {"held_out": lambda code: load(code, "held_out"), "other_hand": lambda code: hand(code, UNSEEN)}
+"""What texts are written with, by language: phrases by the hand that wrote the ones learnt from, and by one that nothing was learnt from."""
+
+
+def labelled(code: str, name: str, count: int, seed: int = 5) -> dict[str, Labelled]:
+    """`opinion` (what posts and answers say of their topic) and `attitude` (how answers take their parent), in one language. name: one of `SETS`."""
+    made = sample(SETS[name](code), count, seed)
     opinions, attitudes = [], []
     for at in range(count):
         topic = made.topics[int(made.topic[at])].name
@@ -33,30 +39,31 @@ def labelled(code: str, split: str, count: int, seed: int = 5) -> dict[str, Labe
         ]
         attitudes.append(Item(reply, "attitude", None, int(made.relation[at]) - 1))
     return {
-        kind: Labelled(f"world/{code}/{split}/{kind}", tuple(items), made.topics, code, {})
+        kind: Labelled(f"{name}/{code}/{kind}", tuple(items), made.topics, code, {})
         for kind, items in (("opinion", opinions), ("attitude", attitudes))
     }
 
 
-def worlds(count: int = 1000, split: str = "held_out") -> dict[str, Any]:
-    """Figures by language, of opinions, of attitudes and of both together (`relations`)."""
-    found: dict[str, Any] = {}
-    for code in LANGUAGES:
-        sets = labelled(code, split, count)
-        row: dict[str, Any] = {kind: evaluate(one) for kind, one in sets.items()}
-        items: list[Item] = []
-        said: list[int | None] = []
-        for one in sets.values():
-            extractor = BuiltinExtractor(Cell("labelled", "base", {}, 0, one.topics, language=Language(code=code)))
-            items += one.items
-            said += predict(extractor, one.items)
-        row["relations"] = {
-            **scores([item.label for item in items], said),
-            "texts": 2 * count,
-            "relation_f1_interval": interval(items, said),
-        }
-        found[code] = row
-    return found
+def worlds(count: int = 1000) -> dict[str, Any]:
+    """Figures by set and language, of opinions, of attitudes and of both together (`relations`)."""
+    return {name: {code: _figures(code, name, count) for code in LANGUAGES} for name in SETS}
+
+
+def _figures(code: str, name: str, count: int) -> dict[str, Any]:
+    sets = labelled(code, name, count)
+    row: dict[str, Any] = {kind: evaluate(one) for kind, one in sets.items()}
+    items: list[Item] = []
+    said: list[int | None] = []
+    for one in sets.values():
+        extractor = BuiltinExtractor(Cell("labelled", "base", {}, 0, one.topics, language=Language(code=code)))
+        items += one.items
+        said += predict(extractor, one.items)
+    row["relations"] = {
+        **scores([item.label for item in items], said),
+        "texts": 2 * count,
+        "relation_f1_interval": interval(items, said),
+    }
+    return row
 
 
 def interval(items: Sequence[Item], said: Sequence[int | None], seed: int = 0) -> list[float]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simflow.memory.extractors import wording
-from simflow.memory.extractors.lexicon import Cue, Lexicon, Phrase
+from simflow.memory.extractors.lexicon import Cue, Lexicon
 from simflow.memory.topics import stem, words
 
 Vector = npt.NDArray[np.float64]
@@ -111,8 +111,8 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), book: wording
         numbers["soft"] += any(w in lexicon.softeners for w in stems)
         if conceded:
             continue
-        for piece in _pieces(part, skip, lexicon.joints):
-            sounds = book.read(piece)
+        for piece, denied in _pieces(part, skip, lexicon):
+            sounds = book.read(piece, denied)
             heard_like = max(heard_like, sounds.like)
             bayes += sounds.bayes
             likes = np.maximum(likes, sounds.votes)
@@ -131,16 +131,22 @@ def stance(text: str, lexicon: Lexicon, topic: Sequence[str] = (), book: wording
     return Reading(np.clip(vector, -3, 3), {sign: said for sign, (_, said) in best.items() if said in text}, heard)
 
 
-def _pieces(part: str, skip: frozenset[str] | set[str], joints: frozenset[Phrase]) -> list[tuple[str, ...]]:
-    # Between commas and words that give reasons, as stems: about as long as the phrases of a book.
-    found: list[tuple[str, ...]] = []
+def _pieces(part: str, skip: frozenset[str] | set[str], lexicon: Lexicon) -> list[tuple[tuple[str, ...], tuple[bool, ...]]]:
+    # Between commas and words that give reasons, as stems: about as long as the phrases of a book. With each stem whether "I do not think that"
+    # stands before it, in this piece or in one before.
+    found: list[tuple[tuple[str, ...], tuple[bool, ...]]] = []
+    stems: list[str] = []
+    denied: int | None = None
     for piece in part.split(","):
         said = [w for w, _, _ in words(piece)]
-        stems = [stem(w) for w in said]
-        cuts = [at for at in range(2, len(said) - 1) if any(tuple(said[at : at + size]) in joints for size in (1, 2, 3))]
-        for low, high in itertools.pairwise([0, *cuts, len(stems)]):
-            found.append(tuple(s for s in stems[low:high] if s not in skip))
-    return [piece for piece in found if piece]
+        cuts = [at for at in range(2, len(said) - 1) if any(tuple(said[at : at + size]) in lexicon.joints for size in (1, 2, 3))]
+        for low, high in itertools.pairwise([0, *cuts, len(said)]):
+            begin = len(stems)
+            stems += [s for w in said[low:high] if (s := stem(w)) not in skip]
+            denied = lexicon.after_raising(stems) if denied is None else denied
+            if begin < len(stems):
+                found.append((tuple(stems[begin:]), tuple(denied is not None and at >= denied for at in range(begin, len(stems)))))
+    return found
 
 
 def answer(text: str, lexicon: Lexicon, book: wording.Book | None = None) -> Reading:

@@ -93,6 +93,24 @@ class Lexicon:
         # "Not only" says what follows.
         return any(stems[at] in self.negators and stems[at + 1] not in self.only for at in range(begin, end))
 
+    def reached(self, stems: Sequence[str], scope: int) -> list[bool | None]:
+        """Of each word, whether one of the `scope` words before it is a negator; None for a negator itself."""
+        found: list[bool | None] = []
+        left = 0
+        for at, word in enumerate(stems):
+            if word in self.negators and not (at + 1 < len(stems) and stems[at + 1] in self.only):
+                found.append(None)
+                left = scope
+            else:
+                found.append(left > 0)
+                left -= 1
+        return found
+
+    def after_raising(self, stems: Sequence[str]) -> int | None:
+        """Place behind the first phrase that denies what follows it ("I do not think that"), if there is one."""
+        ends = (at + size for at in range(len(stems)) for size in range(1, 7) if tuple(stems[at : at + size]) in self.raising)
+        return next(ends, None)
+
     def holds(self, stems: Sequence[str], phrases: frozenset[Phrase]) -> bool:
         """Whether one of the phrases stands anywhere in the words."""
         return any(tuple(stems[at : at + size]) in phrases for at in range(len(stems)) for size in range(1, 7))

@@ -30,10 +30,13 @@ class Model:
     id: str
     weights: dict[str, Vector]
     phrases: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    _books: dict[tuple[str, str], wording.Book] = field(default_factory=dict, repr=False, compare=False)
 
     def book(self, code: str, part: str) -> wording.Book:
         """The book of one language with what the model knows beside it."""
-        return wording.load(code, part, self.phrases.get(code, ()))
+        if (code, part) not in self._books:
+            self._books[code, part] = wording.load(code, part, self.phrases.get(code, ()))
+        return self._books[code, part]
 
     def probabilities(self, part: str, inputs: Vector) -> Vector:
         """Shape (3,), or (n, 3) for n rows of inputs: how likely -1, 0 and +1 are."""

@@ -32,10 +32,13 @@ class _Topic:
 
 
 class Book:
-    """One language and its topics, whatever the seed. Pieces are made when they are first needed, and kept."""
+    """One language and its topics, whatever the seed. Pieces are made when they are first needed, and kept.
 
-    def __init__(self, language: Language, topics: Sequence[Named]) -> None:
-        tables = load(language.code, language.split)
+    tables: what it is written with; None for those of the language, in the split that it names.
+    """
+
+    def __init__(self, language: Language, topics: Sequence[Named], tables: Tables | None = None) -> None:
+        tables = tables or load(language.code, language.split)
         donor = load(tables.donor, language.split).phrases if language.code_switch > 0 else tables.phrases
         self.shelf = Shelf(tables.phrases, donor)
         self.count = len(self.shelf.phrases)

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from simflow.errors import BadInput
 from simflow.plan import Language, Topic
-from simflow.world.language.book import ALONE, BARE, JOINED, PLAIN, book
+from simflow.world.language.book import ALONE, BARE, JOINED, PLAIN, Book, book
 from simflow.world.language.draws import draws
 from simflow.world.language.noise import typos
 from simflow.world.language.phrasing import FRESH, Ints, within
-from simflow.world.language.tables import ASPECTS, LEVELS, NEUTRAL, STRONG
+from simflow.world.language.tables import ASPECTS, LEVELS, NEUTRAL, STRONG, Tables
 
 _SLOTS = 31
 """Draws of a text. Each choice has its own, so that a change of one leaves the others."""
@@ -57,9 +57,11 @@ class Grammar:
     Texts are put together column by column: what is drawn and chosen are arrays, and only pieces that differ are ever made of words.
     """
 
-    def __init__(self, language: Language, topics: tuple[Topic, ...], seed: int) -> None:
+    def __init__(self, language: Language, topics: tuple[Topic, ...], seed: int, tables: Tables | None = None) -> None:
+        """tables: what is written with; None for those of the language, in the split that it names."""
         self.seed = seed
-        self._book = book(language, tuple((topic.name, tuple(topic.words)) for topic in topics))
+        named = tuple((topic.name, tuple(topic.words)) for topic in topics)
+        self._book = book(language, named) if tables is None else Book(language, named, tables)
         shelf = self._book.shelf
         self._arguments = np.stack([shelf.tables([f"{side}.{aspect}" for aspect in ASPECTS]) for side in _SIDES])
         plain, negated = ([f"{kind}.{name}" for name in LEVELS] for kind in ("stance", "negated"))
