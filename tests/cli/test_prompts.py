@@ -8,7 +8,13 @@ import re
 import pytest
 
 from simflow.cli import main
+from simflow.cli.prompts import model_of
+from simflow.llm.endpoint import Endpoint
+from simflow.llm.extractor import ModelExtractor
+from simflow.llm.room import Room
 from simflow.llm.scripted import Script, completion, error, serving
+from simflow.llm.speaker import ModelSpeaker
+from simflow.plan import Cell, Models, Persona, Topic
 
 SCENARIO = """\
 scenario: study
@@ -92,6 +98,55 @@ def test_recorded_questions_are_those_that_were_asked_with_their_answers(scenari
     lines = next(r for r in script.requests if "You read what people wrote" in r["messages"][0]["content"])
     assert lines["messages"][0]["content"] in text
     assert "--- answer (100 tokens in, 20 out)" in text
+
+
+@pytest.mark.parametrize("later", [None, "another-model"])
+def test_a_run_knows_the_model_that_the_environment_named(scenario, monkeypatch, capsys, later):
+    scenario.write_text(SCENARIO.replace(", model: gpt-4o-mini", ""))
+    monkeypatch.setenv("SIMFLOW_LLM_MODEL", "town/small-8b")
+    monkeypatch.setenv("SIMFLOW_LLM_PRICE", "0,0")
+    script = Script(answer)
+    with serving(script) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        assert simflow("run", scenario, "--no-tables", "--quiet") == 0
+    monkeypatch.delenv("SIMFLOW_LLM_MODEL")
+    if later:
+        monkeypatch.setenv("SIMFLOW_LLM_MODEL", later)
+    capsys.readouterr()
+    assert simflow("prompts", "study", "--list", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(script.requests) > 0
+    assert simflow("prompts", "study", "--phase", "act", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["request"] in script.requests
+    assert shown["request"]["model"] == "town/small-8b"
+    assert shown["answer"]
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "auto"])
+@pytest.mark.parametrize(
+    ("reads", "own", "found"),
+    [
+        (True, (None,), "town/b+c"),
+        (True, ("a", "z"), "town/b+c"),
+        (False, (None,), "town/b+c"),
+        (False, ("a", None, "z"), "town/b+c"),
+        (False, ("town/b+c",), "town/b+c"),
+    ],
+)
+def test_ids_of_a_run_tell_the_model_whoever_speaks_and_reads(mode, reads, own, found):
+    personas = tuple(Persona(f"p{n}", 2, engine="llm", model=model) for n, model in enumerate(own))
+    cell = Cell("s", "base", {}, 0, topics=(Topic("a"),), personas=personas, models=Models(extractor="llm" if reads else "builtin"))
+    room = Room(Endpoint(model="town/b+c", mode=mode, taping="off"))
+    ids = {"engine": f"spoken@1(text@1, {ModelSpeaker(cell, room).id})", "extractor": "builtin/1"}
+    if reads:
+        ids["extractor"] = f"cascade(builtin/1, {ModelExtractor(cell, room).id})@1"
+    assert model_of(cell, ids) == found
+
+
+def test_ids_of_a_run_without_a_model_tell_none():
+    cell = Cell("s", "base", {}, 0, topics=(Topic("a"),))
+    assert model_of(cell, {"engine": "world@1", "extractor": "builtin/1"}) is None
+    assert model_of(cell, {}) is None
 
 
 def test_agent_that_never_speaks_is_no_question(scenario, capsys):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,8 @@ def prompts(
     from simflow.llm.room import Room
     from simflow.runs import home
 
-    cell = _cell(what, root)
-    room = Room.of(cell)
+    cell, model = _cell(what, root)
+    room = Room.of(cell, model)
     room.keep_in(root or home())
     if probe:
         _probe(room, as_json=as_json)
@@ -67,15 +68,34 @@ def prompts(
     click.echo(json.dumps(shown, ensure_ascii=False, indent=1) if as_json else _text(shown))
 
 
-def _cell(what: str, root: Path | None) -> Cell:
+def _cell(what: str, root: Path | None) -> tuple[Cell, str | None]:
+    # With the model that a run was made with, should its scenario name none.
     from simflow.runs import find_run, home
     from simflow.scenario import load
     from simflow.store import Store
 
     if Path(what).is_file():
-        return load(Path(what)).cells[0]
+        return load(Path(what)).cells[0], None
     state = root or home()
-    return Store(state).open(find_run(state, what)).cell
+    run = Store(state).open(find_run(state, what))
+    return run.cell, model_of(run.cell, run.record.about().get("ids", {}))
+
+
+def model_of(cell: Cell, ids: Mapping[str, str]) -> str | None:
+    """The model that the environment named when a run began, from the `ids` in its run.yaml; None if they do not tell.
+
+    The reader's id holds that model alone; the speaker's those of personas beside it. What both begin and end with is no model's name.
+    """
+    from simflow.llm.endpoint import MODES
+
+    modes = "|".join((*MODES, "auto"))
+    if read := re.search(rf"\bllm/(.+)/(?:{modes})/\w+@", ids.get("extractor", "")):
+        return read[1]
+    if not (spoke := re.search(rf"\bspeaker/(.+)/(?:{modes})@", ids.get("engine", ""))):
+        return None
+    own = {p.model for p in cell.personas if p.model}
+    others = [name for name in spoke[1].split("+") if name not in own]
+    return "+".join(others) or (next(iter(own)) if len(own) == 1 else None)
 
 
 def _first(cell: Cell, room: Room, phase: str | None, agent: str | None, tick: int) -> Question[Any] | None:

@@ -88,9 +88,12 @@ class Room:
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, cell: Cell) -> Room:
-        """The room of a cell; the same one while any part of the cell holds it. Reads the environment when it is made."""
-        endpoint = Endpoint.from_environment(cell.models.model)
+    def of(cls, cell: Cell, model: str | None = None) -> Room:
+        """The room of a cell; the same one while any part of the cell holds it. Reads the environment when it is made.
+
+        model: what a cell that names none was asked of; the environment's if it is None.
+        """
+        endpoint = Endpoint.from_environment(cell.models.model or model)
         key = (address({"cell": canonical(cell) | {"source": {}}}), endpoint)
         with _lock:
             room = _rooms.get(key)
