@@ -21,14 +21,42 @@ from simflow.llm.pace import Pace
 from simflow.llm.prices import price, shipped
 from simflow.llm.room import Room
 from simflow.llm.scripted import Reply, Script, completion, error, serving
-from simflow.plan import Limits
+from simflow.plan import Cell, Limits, Models, Persona, Topic
 
 
 def test_unknown_model_is_an_error_that_says_what_to_set(kit):
     with pytest.raises(BadInput, match="costs") as caught:
         price("gpt-4o-minii")
     assert "gpt-4o-mini" in caught.value.hint
-    assert "SIMFLOW_LLM_PRICE" in caught.value.hint
+    assert "SIMFLOW_LLM_PRICE=" in caught.value.hint
+
+
+@pytest.mark.parametrize("model", ["small-instruct", "zzzz"])
+def test_unknown_model_is_told_how_many_are_known_and_how_to_give_a_price(model, tmp_path):
+    with pytest.raises(BadInput, match=f"'{model}' costs") as caught:
+        price(model)
+    hint = caught.value.hint
+    assert hint.startswith(f"{len(shipped())} models have a price")
+    assert ("nearest of them: smollm2-135m-instruct, mistral-small-latest" in hint) == (model == "small-instruct")
+    table = tmp_path / "prices.yaml"  # of just the keys that the hint says
+    table.write_text(f"date: 2026-11-30\nsource: me\nmodels: {{{model}: {{input: 1, output: 2}}}}\n")
+    assert "SIMFLOW_LLM_PRICES=FILE, a YAML file of date, source, models: {NAME: {input, output}}" in hint
+    assert price(model, Endpoint(model=model, prices=table)).output == 2
+    given = Endpoint.from_environment(model, {"SIMFLOW_LLM_PRICE": "0,0"})
+    assert price(model, given).output == 0
+
+
+def test_personas_that_all_have_a_model_need_no_other():
+    def room(*models, reads="builtin", named=None):
+        personas = tuple(Persona(f"p{n}", 2, engine=engine, model=model) for n, (engine, model) in enumerate(models))
+        cell = Cell("s", "base", {}, 0, topics=(Topic("a"),), personas=personas, models=Models(extractor=reads, model=named))
+        return Room.of(cell).endpoint.model
+
+    assert room(("builtin", None), ("llm", "b"), ("llm", "a")) == "a"
+    assert room(("llm", "b"), named="c") == "c"
+    for other in ({"reads": "llm"}, {}):
+        with pytest.raises(BadInput, match="no model is named"):
+            room(("llm", "b"), *([] if other else [("llm", None)]), **other)
 
 
 def test_prices_ship_with_date_and_source():

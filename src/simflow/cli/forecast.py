@@ -181,8 +181,9 @@ def _prices(cell: Cell) -> dict[str, Any]:
         return {}
     from simflow.llm.endpoint import Endpoint
     from simflow.llm.prices import price
+    from simflow.llm.room import spoken
 
-    endpoint = Endpoint.from_environment(cell.models.model)
+    endpoint = Endpoint.from_environment(cell.models.model, of_personas=spoken(cell))
     names = {endpoint.model, *(p.model for p in cell.personas if p.model and cell.speaks_for(p))}
     return {"": endpoint.model, **{name: price(name, endpoint) for name in sorted(names)}}
 

@@ -66,11 +66,14 @@ class Endpoint:
     price: tuple[float, float] | None = None
 
     @classmethod
-    def from_environment(cls, model: str | None, environ: Mapping[str, str] | None = None) -> Endpoint:
-        """Read `VARIABLES`; `model` is the scenario's. Raises BadInput for values that cannot be used, naming the variable."""
+    def from_environment(cls, model: str | None, environ: Mapping[str, str] | None = None, *, of_personas: str | None = None) -> Endpoint:
+        """Read `VARIABLES`; `model` is the scenario's. Raises BadInput for values that cannot be used, naming the variable.
+
+        of_personas: the model where neither names one, since personas have their own.
+        """
         env = os.environ if environ is None else environ
         _known(env)
-        named = model or env.get("SIMFLOW_LLM_MODEL")
+        named = model or env.get("SIMFLOW_LLM_MODEL") or of_personas
         if not named:
             raise BadInput("no model is named", hint="write `models: {model: NAME}` in the scenario, or set SIMFLOW_LLM_MODEL")
         base_url = _address(env.get("OPENAI_BASE_URL"))

@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from simflow.errors import BadInput
 from simflow.llm.endpoint import Endpoint
 
+TABLE = "date, source, models: {NAME: {input, output}}"
+"""What a table of prices holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -53,11 +56,13 @@ def price(model: str, endpoint: Endpoint | None = None) -> Price:
         known |= _read(endpoint.prices.name, _text(endpoint.prices))
     if model in known:
         return known[model]
-    near = difflib.get_close_matches(model, known, n=2)
+    near = difflib.get_close_matches(model, known, n=3, cutoff=0.3)
     raise BadInput(
         f"nobody knows what the model '{model}' costs",
-        hint=(f"known: {', '.join(near)}; " if near else "")
-        + "set SIMFLOW_LLM_PRICE=input,output in USD a million tokens (0,0 for a model of your own), or a table in SIMFLOW_LLM_PRICES",
+        hint=f"{len(known)} models have a price"
+        + (f", nearest of them: {', '.join(near)}" if near else "")
+        + "; give it one with SIMFLOW_LLM_PRICE=input,output in USD a million tokens (0,0 for a model of your own), or in a table: "
+        f"SIMFLOW_LLM_PRICES=FILE, a YAML file of {TABLE}",
     )
 
 
@@ -78,7 +83,7 @@ def _text(path: Path) -> str:
 
 
 def _read(name: str, text: str) -> dict[str, Price]:
-    hint = "date, source, models: {NAME: {input, output}}, in USD a million tokens"
+    hint = f"{TABLE}, in USD a million tokens"
     try:
         table = _Table.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:

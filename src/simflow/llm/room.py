@@ -93,7 +93,7 @@ class Room:
 
         model: what a cell that names none was asked of; the environment's if it is None.
         """
-        endpoint = Endpoint.from_environment(cell.models.model or model)
+        endpoint = Endpoint.from_environment(cell.models.model or model, of_personas=spoken(cell))
         key = (address({"cell": canonical(cell) | {"source": {}}}), endpoint)
         with _lock:
             room = _rooms.get(key)
@@ -303,6 +303,13 @@ class _Shown(Exception):
 
 _rooms: weakref.WeakValueDictionary[tuple[str, Endpoint], Room] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
+
+
+def spoken(cell: Cell) -> str | None:
+    """The model that stands for a cell's where none is named: the first of its personas', if all who speak have one and nothing is read by a model."""
+    models = [p.model for p in cell.personas if cell.speaks_for(p)]
+    named = sorted(m for m in models if m)
+    return named[0] if named and len(named) == len(models) and cell.models.extractor != "llm" else None
 
 
 def account_of(cell: Cell, model: str) -> str:

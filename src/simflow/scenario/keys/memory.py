@@ -229,7 +229,7 @@ MODELS = Fields(
             "model",
             Text(),
             "The model's name, as the endpoint knows it. Endpoint and key come from the environment.",
-            "small-instruct",
+            "gpt-4o-mini",
             "models.model",
             ("run: parts",),
         ),

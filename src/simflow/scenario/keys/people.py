@@ -103,7 +103,7 @@ PERSONA = Fields(
             "feed", feed("personas.feed"), "A feed of its own for this persona.", "{kind: chronological}", "personas.feed", ("world: feed",)
         ),
         Key("engine", Text(), "Engine that acts for this persona, if not the one of `models`.", "llm", "personas.engine", ("run: parts",)),
-        Key("model", Text(), "Model that an endpoint knows, for this persona.", "small-instruct", "personas.model", ("agents on a model",)),
+        Key("model", Text(), "Model that an endpoint knows, for this persona.", "gpt-4o-mini", "personas.model", ("agents on a model",)),
         Key("joins", When(), "When these residents appear.", "10d", "personas.joins", ("world: population",)),
         Key("leaves", When(end=True), "When these residents leave for good.", "15d", "personas.leaves", ("world: population",)),
     ),
