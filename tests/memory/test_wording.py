@@ -23,7 +23,7 @@ from simflow.memory.claims import Slot
 from simflow.memory.extractors.builtin import BuiltinExtractor
 from simflow.memory.graph import Fact
 from simflow.memory.linking import Names
-from simflow.memory.relations import shown, tell, verbs_of
+from simflow.memory.relations import leader, shown, tell, verbs_of
 from simflow.plan import Cell, Clock, Constant, Event, Extract, Language, Memory, Normal, Persona, Topic
 from simflow.ports import Extraction, Finding
 from simflow.run import open_cell, parts, window_keys
@@ -162,6 +162,8 @@ def golden(code):
             lines.append(sentence(kind, "ana", target=whom, text=text, parent_text=where, language=code))
     lines.append("# Facts")
     lines += [tell(cell_of(code), NAMES, fact) for fact in facts(topic_of(code))]
+    moved = [(1, (4,)), (2, (4, 5)), (5, tuple(range(5))), (21, tuple(range(21)))]
+    lines += [leader(cell_of(code), NAMES, topic_of(code), (0, 1.0, people, times), 1.0, 0).text for people, times in moved]
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 

@@ -48,7 +48,7 @@ def graph_arm(
             topic, since = cell.subjects[number].name, read.since or 0
             readers = reach(number, since, until) if reach is not None and witnessed is None else {}
             ranked = graph.influence(topic, until=until, since=since, known_at=now, witnessed=witnessed, readers=readers)[:_LEADERS]
-            lines += [_leader(cell, names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
+            lines += [leader(cell, names, topic, row, boost / (place + 1), place) for place, row in enumerate(ranked)]
     facts = graph.facts([*asked, viewer], hops=memory.hops, until=until, known_at=now, since=read.since, witnessed=witnessed)
     valued = sorted(
         ((_worth(f, set(asked), viewer, topics), f) for f in facts), key=lambda pair: (-pair[0], pair[1].slot.of, str(pair[1].slot))
@@ -124,7 +124,8 @@ def past_of(verb: str, language: str) -> str:
     return " ".join(part for part in (_IRREGULAR.get(head, head[:-1] + ("d" if head[-2:] == "es" else "ed")), rest) if part)
 
 
-def _leader(cell: Cell, names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:
+def leader(cell: Cell, names: Names, topic: str, row: tuple[int, float, int, tuple[int, ...]], value: float, place: int) -> Line:
+    """Who has moved how many people how often, as a line. row: agent, amount, people, the episodes that moved them."""
     agent, _, people, evidence = row
     words = wording(cell.language.code)
     text = words.say(

@@ -202,7 +202,7 @@ def summary(run: RunView, said: list[tuple[int, str, str]], width: int, height: 
         (f"{number(p.tick)} of {number(p.ticks)}", "ticks"),
         (number(p.episodes), "episodes"),
         (number(p.edges), "beliefs"),
-        (f"{p.reused}", "windows reused"),
+        (f"{p.reused}", "window reused" if p.reused == 1 else "windows reused"),
         (duration(run.elapsed), "elapsed"),
         (str(run.about.get("file") or ""), ""),
     ):
