@@ -135,7 +135,8 @@ class BuiltinExtractor:
         """What is said of declared entities: the same judgement for each relation kind that is towards their kind."""
         found: list[Finding] = []
         for thing in self.entities.named(passage.text):
-            reading = features.stance(thing.text, load(code_of(passage.lang or self.language)), thing.names)
+            lexicon = load(code_of(passage.lang or self.language))
+            reading = features.stance(thing.text, lexicon, thing.names, self.model.book(lexicon.code, "stance"))
             judged = self._judge("stance", reading, strong=reading.numbers[3] + reading.numbers[4] > 0)
             found += [f for kind in thing.relations for f in self._finding(passage, kind, judged, on_topic=thing.name)]
         return found
