@@ -134,7 +134,7 @@ def through(kit, tmp_path_factory, answer, **settings):
         for name, value in {"CONCURRENCY": "1", "PATIENCE": "300", **settings}.items():
             patch.setenv(f"SIMFLOW_LLM_{name}", value)
         made = Endpoint.from_environment
-        patch.setattr(Endpoint, "from_environment", lambda *given: replace(made(*given), backoff=0.01))
+        patch.setattr(Endpoint, "from_environment", lambda *given, **more: replace(made(*given, **more), backoff=0.01))
         found = go(kit, tmp_path_factory.mktemp("run") / ".simflow", answer, patch)
     found.answer = answer
     return found
