@@ -47,6 +47,7 @@ def scenario(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIMFLOW_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("SIMFLOW_LLM_CONCURRENCY", "1")  # questions arrive in the order in which they are asked
     path = tmp_path / "study.yaml"
     path.write_text(SCENARIO)
     return path
