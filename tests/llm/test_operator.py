@@ -140,12 +140,12 @@ def test_answer_for_which_the_disk_has_no_room_leaves_nothing_of_itself(tmp_path
     recording = Recording(tmp_path, "replay", "account")
     recording.put("ab" * 32, {"model": "x"}, {"response": {"choices": []}})
 
-    def full(path, text, encoding):
-        with path.open("w", encoding=encoding) as out:
-            out.write(text[:10])
+    def full(path, raw):
+        with path.open("wb") as out:
+            out.write(raw[:10])
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         recording.put("cd" * 32, {"model": "x"}, {"response": {"choices": []}})
     monkeypatch.undo()

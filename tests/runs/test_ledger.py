@@ -151,12 +151,12 @@ def test_a_file_for_which_the_disk_has_no_room_leaves_the_old_one_and_no_half(tm
     path = tmp_path / "progress.json"
     replace(path, "old")
 
-    def full(beside, text, encoding):
-        with beside.open("w", encoding=encoding) as out:
-            out.write(text[:1])
+    def full(beside, raw):
+        with beside.open("wb") as out:
+            out.write(raw[:1])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         replace(path, "new")
     assert [p.name for p in tmp_path.iterdir()] == ["progress.json"]

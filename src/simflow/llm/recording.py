@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from simflow.errors import NotFound
 from simflow.llm.endpoint import Taping
-from simflow.runs.ledger import append
+from simflow.runs.ledger import append, replace
 
 
 def address(request: Mapping[str, Any], attempt: int = 0) -> str:
@@ -58,14 +57,7 @@ class Recording:
             return
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{key}.{os.getpid()}.{threading.get_ident()}")
-        text = json.dumps({"request": dict(request), **answer}, ensure_ascii=True, sort_keys=True, indent=1)
-        try:
-            beside.write_text(text, "utf-8")
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)  # half of it, on a disk that is full
-            raise
+        replace(path, json.dumps({"request": dict(request), **answer}, ensure_ascii=True, sort_keys=True, indent=1))
 
     def note(self, key: str, phase: str, about: Mapping[str, int | str]) -> None:
         """Note in the index that a question was asked, so that people find it by what it was about."""

@@ -15,6 +15,7 @@ from simflow.errors import RunFailed
 from simflow.measures.record import measured, run_measures
 from simflow.plan import Cell, Outputs, slug
 from simflow.run.figures import figures
+from simflow.runs.ledger import replace
 from simflow.store import RunData
 from simflow.store.windows import encode
 
@@ -30,14 +31,14 @@ def write_outputs(run: RunData, cell: Cell, file: str) -> Path:
     wanted = cell.outputs or Outputs()
     with _folder(cell, file) as folder:
         for name in wanted.tables:
-            _replace(folder / f"{name}.{wanted.format}", _table(run, name, wanted.format))
+            replace(folder / f"{name}.{wanted.format}", _table(run, name, wanted.format))
     return write_page(run, cell, file) if wanted.report else folder
 
 
 def write_page(run: RunData, cell: Cell, file: str) -> Path:
     """Write the page alone: again, once its checks have been judged. Returns and raises as `write_outputs`."""
     with _folder(cell, file) as folder:
-        _replace(folder / "report.md", "\n".join(page(run, cell)).encode())
+        replace(folder / "report.md", "\n".join(page(run, cell)).encode())
     return folder
 
 
@@ -64,12 +65,6 @@ def project(file: Path) -> Path:
     """The project of a scenario file: the nearest folder upwards with `scenarios/` or `.simflow`, else the file's own."""
     here = file.absolute().parent
     return next((f for f in (here, *here.parents) if (f / "scenarios").is_dir() or (f / ".simflow").is_dir()), here)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(content)
-    beside.replace(path)
 
 
 def _table(run: RunData, name: str, form: str) -> bytes:

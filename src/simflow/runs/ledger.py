@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -293,14 +294,15 @@ def find_arm(root: Path, name: str) -> list[RunRecord]:
     return list(newest.values()) or [find_run(root, name)]
 
 
-def replace(path: Path, text: str) -> None:
-    """Write `text` beside `path` and rename it over: readers see the old or the new file, never half of one."""
+def replace(path: Path, content: str | bytes) -> None:
+    """Write `content` beside `path` and rename it over: readers see the old or the new file, never half of one, whoever else writes it."""
+    raw = content.encode() if isinstance(content, str) else content
     if is_remote(path):  # an object appears whole or not at all
-        path.write_text(text, "utf-8")
+        path.write_bytes(raw)
         return
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        beside.write_text(text, "utf-8")
+        beside.write_bytes(raw)
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)  # half of it, on a disk that is full

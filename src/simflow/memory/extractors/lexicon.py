@@ -90,15 +90,18 @@ class Lexicon:
         return None
 
     def _negated(self, stems: Sequence[str], begin: int, end: int) -> bool:
+        return any(self._negates(stems, at) for at in range(begin, end))
+
+    def _negates(self, stems: Sequence[str], at: int) -> bool:
         # "Not only" says what follows.
-        return any(stems[at] in self.negators and stems[at + 1] not in self.only for at in range(begin, end))
+        return stems[at] in self.negators and not (at + 1 < len(stems) and stems[at + 1] in self.only)
 
     def reached(self, stems: Sequence[str], scope: int) -> list[bool | None]:
         """Of each word, whether one of the `scope` words before it is a negator; None for a negator itself."""
         found: list[bool | None] = []
         left = 0
-        for at, word in enumerate(stems):
-            if word in self.negators and not (at + 1 < len(stems) and stems[at + 1] in self.only):
+        for at in range(len(stems)):
+            if self._negates(stems, at):
                 found.append(None)
                 left = scope
             else:
